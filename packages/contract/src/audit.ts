@@ -21,6 +21,10 @@ export const auditAction = z.enum([
   'member.removed',
   /** Belongs to no workspace: an operator confirmed a host's reconciliation. */
   'host.reconciled',
+  /** Belongs to no workspace. The target is the version of the new sealing key. */
+  'keys.rotated',
+  /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */
+  'account.deleted',
 ])
 export type AuditAction = z.infer<typeof auditAction>
 

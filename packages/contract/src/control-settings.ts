@@ -36,6 +36,19 @@ const issuer = z.strictObject({
 })
 export type IssuerSettings = z.infer<typeof issuer>
 
+/** An OpenID Connect provider with which users can sign in. */
+const oidcProvider = z.strictObject({
+  /** Names the provider in `sign-in/social` and in its redirect address, `PUBLIC_URL/api/auth/callback/ID`. */
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/),
+  /** Shown to users. Default: the id. */
+  name: z.string().min(1).max(100).optional(),
+  /** The `iss` of its ID tokens; `https:`, or `http:` to a loopback address. Control reads its discovery document. */
+  issuer: z.url().refine(isPrivateOrTls, 'must be https'),
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1),
+})
+export type OidcSettings = z.infer<typeof oidcProvider>
+
 /** Limits of a workspace for which an operator has set no others. */
 const limits = z.strictObject({
   /** Plan of new workspaces. The workspace of the first start is on `self-hosted`. */
@@ -124,6 +137,11 @@ export const controlSettings = z.strictObject({
   /** Maximum milliseconds between two pieces of a request body; then control answers 408. Default 60 000. */
   body_silence_ms: z.int().min(100).max(3_600_000).default(60_000),
   jwt_issuers: z.array(issuer).max(16).default([]),
+  oidc_providers: z
+    .array(oidcProvider)
+    .max(16)
+    .refine((all) => new Set(all.map(({ id }) => id)).size === all.length, 'must have different ids')
+    .default([]),
   limits: limits.prefault({}),
   /** Without it, only operators set plans. */
   stripe: stripe.optional(),

@@ -40,6 +40,13 @@ const registry = {
    * more.`
    */
   seatLimitReached: { status: 402, error: 'seat limit reached' },
+  /** Deleting an account takes the password, or a sign-in within the last minutes. */
+  signInAgain: {
+    status: 403,
+    error: 'sign in again, or send the password',
+    detail: 'the session must have begun within the last 5 minutes',
+  },
+  wrongPassword: { status: 403, error: 'wrong password' },
   notFound: { status: 404, error: 'not found' },
   /** The app has no version that serves. */
   noCodeDeployed: { status: 404, error: 'no code deployed yet' },
@@ -62,6 +69,12 @@ const registry = {
   alreadyMember: { status: 409, error: 'already a member' },
   /** A workspace always has an owner. */
   lastOwner: { status: 409, error: 'last owner: make another member an owner first, or delete the workspace' },
+  /** An account cannot be deleted while it is the only owner of workspaces that are in use; `workspaces` names them. */
+  ownsWorkspaces: {
+    status: 409,
+    error: 'you are the only owner of workspaces: transfer or delete them first',
+    fields: ['workspaces'],
+  },
   /** The key was used within the last 24 hours for another request. */
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
   /** `detail` says whether to wait, or to look for the result of the first request. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { optional, text } from './fields.ts'
+import { integer, optional, text } from './fields.ts'
 import { workspaceRole } from './role.ts'
+import { scope } from './scope.ts'
 
 /** A workspace in a list of the caller's workspaces. */
 export const workspaceSummary = z.object({
@@ -19,7 +20,7 @@ export const me = z.object({
   /** The workspace of this request. */
   org: workspaceSummary,
   orgs: z.array(workspaceSummary),
-  /** `*`: everything that the role in the workspace allows. */
+  /** `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here. */
   scopes: z.array(z.string()),
   auth_method: z.literal('jwt'),
 })
@@ -33,3 +34,36 @@ export const chooseOrgBody = z
 /** Answer of `POST /v1/me/current-org`. */
 export const chosenOrg = z.object({ org: workspaceSummary })
 export type ChosenOrg = z.infer<typeof chosenOrg>
+
+/** Seconds. */
+const MAX_ACCESS_SECONDS = 3600
+export const DEFAULT_ACCESS_SECONDS = 900
+
+/** Body of `POST /v1/me/access-tokens`. */
+export const accessTokenBody = z.object({
+  /** The only workspace in which the token acts. Default: the one of this request. */
+  org_id: optional(text('org_id', 64)),
+  /** As for an API key. Default: all. */
+  scopes: optional(
+    z
+      .array(scope, { error: 'scopes must be an array' })
+      .min(1, 'scopes must not be empty')
+      .max(32, 'scopes must have at most 32 entries'),
+  ),
+  /** 60 to 3600. Default: 900. The token ends with the caller's own at the latest. */
+  expires_in_seconds: optional(integer('expires_in_seconds', 60, MAX_ACCESS_SECONDS)),
+})
+
+/** Answer of `POST /v1/me/access-tokens`. */
+export const accessToken = z.object({
+  token: z.string(),
+  org_id: z.string(),
+  /** `null`: all. */
+  scopes: z.array(scope).nullable(),
+  /** RFC 3339, UTC, milliseconds. */
+  expires_at: z.string(),
+})
+export type AccessToken = z.infer<typeof accessToken>
+
+/** Body of `DELETE /v1/me`. Without a password, the caller must have signed in within the last 5 minutes. */
+export const deleteMeBody = z.object({ password: optional(text('password', 128)) })

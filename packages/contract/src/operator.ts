@@ -56,3 +56,22 @@ export const operatedOrgsQuery = createdQuery.extend({
   /** A complete slug, or the complete e-mail address of a member. */
   q: z.string({ error: 'q must be given once' }).max(320, 'q must be at most 320 characters').optional(),
 })
+
+/** Answer of `GET /v1/admin/keys` and `POST /v1/admin/keys/rotate`. */
+export const keysAnswer = z.object({
+  /** The version that seals new values. 0: the secret of the data directory itself, before the first rotation. */
+  current: z.int(),
+  /** Oldest first. A key goes when no stored value names it. */
+  keys: z.array(
+    z.object({
+      version: z.int(),
+      /** RFC 3339, UTC, milliseconds. */
+      created_at: z.string(),
+      /** The key seals nothing before. */
+      active_at: z.string(),
+      /** No stored value names an older key. */
+      is_resealed: z.boolean(),
+    }),
+  ),
+})
+export type KeysAnswer = z.infer<typeof keysAnswer>

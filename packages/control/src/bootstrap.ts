@@ -4,7 +4,8 @@ import { pino } from 'pino'
 import { openDatabase } from './platform/db/database.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { createAccounts } from './kinds/orgs/identity/accounts.ts'
-import { accountsSecret } from './platform/accounts-secret.ts'
+import { accountsSecrets } from './platform/accounts-secret.ts'
+import { Keyring } from './platform/keyring.ts'
 import { firstCredentials } from './kinds/orgs/identity/first-credentials.ts'
 
 /**
@@ -30,7 +31,7 @@ try {
     // Bootstrap creates this account even if sign-up is closed, and without a verified address: its mailbox does not
     // exist.
     config: { ...config, sign_up: 'open', require_verified_email: false },
-    secret: await accountsSecret(config.data_dir),
+    keyring: await Keyring.open(database.pool, await accountsSecrets(config.data_dir)),
     sendMail: async () => undefined,
     log,
   })

@@ -32,7 +32,7 @@ import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
-import { accountsSecret } from './platform/accounts-secret.ts'
+import { accountsSecrets } from './platform/accounts-secret.ts'
 import { openDatabase } from './platform/db/database.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { ProcessLock } from './platform/db/process-lock.ts'
@@ -45,6 +45,7 @@ import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
 import { RedisBuckets } from './platform/limits/redis-buckets.ts'
 import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
+import { Keyring } from './platform/keyring.ts'
 import { leavingMails } from './platform/mail/leaving-mails.ts'
 import { mailCarrier } from './platform/mail/mail-carrier.ts'
 import { removeUnsendable } from './platform/mail/mail-statements.ts'
@@ -69,12 +70,12 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
   const { pool } = database
   await migrate(database.db)
-  const secret = await accountsSecret(config.data_dir)
-  const outbox = new Outbox(new Seal(secret, 'mails'))
+  const keyring = await Keyring.open(pool, await accountsSecrets(config.data_dir))
+  const outbox = new Outbox(new Seal(keyring, 'mails'))
   const accounts = await createAccounts({
     database,
     config,
-    secret,
+    keyring,
     sendMail: (mail) => outbox.put(pool, mail),
     log,
   })
@@ -85,7 +86,7 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   if (cluster === undefined) throw new Error('the database has no cluster id')
   const fleet = new Fleet({ agents: config.agents, clusterId: cluster.id, database, lock, log })
   const keyUsage = new KeyUsage(pool, log)
-  const databaseSecrets = new Seal(secret, 'databases')
+  const databaseSecrets = new Seal(keyring, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
   const gitProvider = config.github === undefined ? null : new GitProvider(config.github)
   const { redis_url: redisUrl, rate_burst: burst, rate_per_second: perSecond } = config.limits
@@ -101,7 +102,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     rate: new RateLimiter(redis ?? new PostgresBuckets(pool), { burst, perSecond }),
     openStreams: new OpenStreams(),
     stopping: stopping.signal,
-    answers: new Seal(secret, 'answers'),
+    keyring,
+    answers: new Seal(keyring, 'answers'),
     fleet,
     places: new SandboxPlaces(pool),
     reads: new SandboxReads(pool),
@@ -116,8 +118,8 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
     databaseSecrets,
     brokerConnections,
     broker: new Broker(brokerConnections),
-    appSecrets: new Seal(secret, 'apps'),
-    certificateKeys: new Seal(secret, 'certificates'),
+    appSecrets: new Seal(keyring, 'apps'),
+    certificateKeys: new Seal(keyring, 'certificates'),
     dnsTexts: new DnsTexts(config.dns_servers),
     deployer: new Deployer({ pool, lock, log, isReady: () => fleet.reachable.length > 0 }),
     scaler: new Scaler(log),

@@ -6,6 +6,7 @@ import type { Metrics } from './http/metrics.ts'
 import type { OpenStreams } from './http/open-streams.ts'
 import type { RateLimiter } from './limits/rate-limiter.ts'
 import type { Outbox } from './mail/outbox.ts'
+import type { Keyring } from './keyring.ts'
 import type { Seal } from './seal.ts'
 
 /**
@@ -24,6 +25,7 @@ export interface Platform {
   readonly openStreams: OpenStreams
   /** Aborts when the process stops. Running work is then left to another process. */
   readonly stopping: AbortSignal
+  readonly keyring: Keyring
   /** Encrypts the stored responses of idempotent requests. */
   readonly answers: Seal
 }

@@ -28,6 +28,8 @@ import type * as kinds_databases_backup_statements from '../kinds/databases/back
 import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
 import type * as kinds_databases_proof_statements from '../kinds/databases/proof-statements.ts'
 import type * as kinds_orgs_account_statements from '../kinds/orgs/account-statements.ts'
+import type * as kinds_orgs_identity_account_deletion_statements from '../kinds/orgs/identity/account-deletion-statements.ts'
+import type * as kinds_orgs_identity_account_keys from '../kinds/orgs/identity/account-keys.ts'
 import type * as kinds_orgs_identity_api_key_statements from '../kinds/orgs/identity/api-key-statements.ts'
 import type * as kinds_orgs_identity_foreign_user_statements from '../kinds/orgs/identity/foreign-user-statements.ts'
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
@@ -47,6 +49,7 @@ import type * as kinds_volumes_volume_statements from '../kinds/volumes/volume-s
 import type * as platform_audit_audit_statements from '../platform/audit/audit-statements.ts'
 import type * as platform_db_lease from '../platform/db/lease.ts'
 import type * as platform_idempotency_idempotency_statements from '../platform/idempotency/idempotency-statements.ts'
+import type * as platform_keyring_statements from '../platform/keyring-statements.ts'
 import type * as platform_limits_postgres_buckets from '../platform/limits/postgres-buckets.ts'
 import type * as platform_limits_redis_buckets from '../platform/limits/redis-buckets.ts'
 import type * as platform_mail_mail_statements from '../platform/mail/mail-statements.ts'
@@ -317,12 +320,26 @@ export type Of_kinds_orgs_account_statements = [
   Assert<Agreement<typeof kinds_orgs_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
 ]
 
+export type Of_kinds_orgs_identity_account_deletion_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.isFreshSession, { "is_fresh": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.lockWorkspacesOfUser, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.workspacesLeft, { "id": string; "name": string; "role": string; "members": Computed<number>; "other_owners": Computed<number>; "is_used": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.forgetInAuditLog, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.removeUser, { "id": string }, [string, string]>>,
+]
+
+export type Of_kinds_orgs_identity_account_keys = [
+  Assert<Agreement<typeof kinds_orgs_identity_account_keys.expireSigningKeys, {  }, []>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_keys.removeOldSigningKeys, {  }, []>>,
+]
+
 export type Of_kinds_orgs_identity_api_key_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.liveKey, { "hash": Buffer; "workspace_id": string; "scopes": readonly string[] | null; "role": Computed<string>; "is_suspended": Computed<boolean>; "last_used_at": Date | null }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.insertApiKey, { "prefix": string; "name": string; "scopes": readonly string[] | null; "created_at": Date; "expires_at": Date | null; "last_used_at": Date | null; "created_by": string | null }, [string, Uint8Array, string, string, string, readonly string[], number]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.lockWorkspace, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.countTokens, { "count": Computed<number> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.revokeToken, { "workspace_id": string; "name": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.revokeTokensOfUser, { "prefix": string; "workspace_id": string; "name": string }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.revokeTokensOfMember, { "prefix": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_api_key_statements.touchApiKeys, {  }, [readonly string[]]>>,
 ]
@@ -336,12 +353,13 @@ export type Of_kinds_orgs_identity_foreign_user_statements = [
 ]
 
 export type Of_kinds_orgs_identity_membership_statements = [
-  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.membershipsOfUser, { "user_id": string; "email": string; "user_name": string; "workspace_id": string | null; "slug": string | null; "workspace_name": string | null; "role": string | null; "is_suspended": Computed<boolean>; "is_current": Computed<boolean>; "plan": string | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.membershipsOfUser, { "user_id": string; "email": string; "user_name": string; "workspace_id": string | null; "slug": string | null; "workspace_name": string | null; "role": string | null; "is_suspended": Computed<boolean>; "is_current": Computed<boolean>; "plan": string | null }, [string, string, number]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.chooseWorkspace, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.lockUser, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.insertWorkspace, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.insertMember, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.userByEmail, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_membership_statements.endTokens, {  }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.signingKeys, { "id": string; "publicKey": string; "alg": string | null }, []>>,
 ]
 
@@ -487,6 +505,13 @@ export type Of_platform_idempotency_idempotency_statements = [
   Assert<Agreement<typeof platform_idempotency_idempotency_statements.keepAnswer, {  }, [string, string, string, number, Uint8Array]>>,
   Assert<Agreement<typeof platform_idempotency_idempotency_statements.forgetRequest, {  }, [string, string, string]>>,
   Assert<Agreement<typeof platform_idempotency_idempotency_statements.removeOldRequests, {  }, []>>,
+]
+
+export type Of_platform_keyring_statements = [
+  Assert<Agreement<typeof platform_keyring_statements.sealingKeys, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, []>>,
+  Assert<Agreement<typeof platform_keyring_statements.insertSealingKey, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, [number, Uint8Array, number]>>,
+  Assert<Agreement<typeof platform_keyring_statements.resealKey, {  }, [number, Uint8Array]>>,
+  Assert<Agreement<typeof platform_keyring_statements.finishResealing, { "version": number }, [number, number]>>,
 ]
 
 export type Of_platform_limits_postgres_buckets = [

@@ -1,6 +1,6 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
-import { SignJWT } from 'jose'
+import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintApiKey } from './identity/api-key.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
@@ -126,6 +126,83 @@ describe('admission', () => {
       for (const token of [symmetric, unsigned, ...others, `${alice.jwt}x`]) {
         expect(await list(`Bearer ${token}`)).toMatchObject(refusal('invalid api token'))
       }
+    })
+
+    describe('that are narrowed', () => {
+      const narrow = (body: unknown, token = alice.jwt) =>
+        call(control.url, 'POST', '/v1/me/access-tokens', { token, body })
+      const get = (path: string, token: string, headers = {}) => call(control.url, 'GET', path, { token, headers })
+
+      it('act in one workspace, with the scopes asked for, for a short time', async () => {
+        const made = await narrow({ scopes: ['sandboxes:read', 'sandboxes:read'], expires_in_seconds: 60 })
+        expect(made.headers.get('cache-control')).toBe('no-store')
+        expect(made).toMatchObject({ status: 201, body: { org_id: alice.workspaceId, scopes: ['sandboxes:read'] } })
+        const { token } = made.body
+        const claims = decodeJwt(token)
+        expect(claims).toMatchObject({ aud: 'offshoot', only_org: alice.workspaceId, scope: 'sandboxes:read' })
+        expect((claims.exp ?? 0) - (claims.iat ?? 0)).toBe(60)
+        expect(made.body.expires_at).toBe(new Date((claims.exp ?? 0) * 1000).toISOString())
+        expect((await get('/v1/sandboxes', token)).status).toBe(200)
+        expect((await get('/v1/me', token)).body).toMatchObject({ scopes: ['sandboxes:read'], org: { name: 'alice' } })
+        const scopeMissing = (detail: string) => ({ status: 403, body: { error: 'insufficient scope', detail } })
+        expect(await get('/v1/volumes', token)).toMatchObject(scopeMissing('takes the scope volumes:read'))
+        expect(await call(control.url, 'POST', '/v1/sandboxes', { token, body: { template: 'base' } })).toMatchObject(
+          scopeMissing('takes the scope sandboxes:write'),
+        )
+      })
+
+      it('never act in another workspace of the user, nor on the account', async () => {
+        const two = await call(control.url, 'POST', '/v1/orgs', { token: alice.jwt, body: { name: 'alice two' } })
+        expect(two.status).toBe(201)
+        const orgId = two.body.id ?? two.body.org.id
+        const { token } = (await narrow({ org_id: orgId })).body
+        const me = (await get('/v1/me', token)).body
+        expect([me.org.id, me.orgs.length, me.scopes]).toEqual([orgId, 1, ['*']])
+        expect((await get('/v1/sandboxes', token)).status).toBe(200)
+        expect((await get('/v1/sandboxes', token, { 'x-offshoot-org': alice.workspaceId })).status).toBe(404)
+        for (const [method, path, body] of [
+          ['POST', '/v1/me/tokens', { name: 'x' }],
+          ['GET', '/v1/me/tokens'],
+          ['DELETE', '/v1/me/tokens'],
+          ['POST', '/v1/me/current-org', { org_id: alice.workspaceId }],
+          ['POST', '/v1/me/access-tokens', {}],
+          ['POST', '/v1/orgs', { name: 'y' }],
+          ['DELETE', `/v1/orgs/${orgId}`],
+        ] as const) {
+          expect(await call(control.url, method, path, { token, body })).toMatchObject({
+            status: 403,
+            body: { detail: 'takes a token that is not narrowed' },
+          })
+        }
+        await harness.pool.query('delete from member where "organizationId" = $1', [orgId])
+        expect(await get('/v1/sandboxes', token)).toMatchObject(refusal('invalid api token'))
+      })
+
+      it('are made by users for their own workspaces only', async () => {
+        expect((await narrow({ org_id: bob.workspaceId })).status).toBe(404)
+        expect((await narrow({ org_id: 'nonsense' })).status).toBe(404)
+        expect(await narrow({}, alice.key)).toMatchObject(refusal('jwt required'))
+        for (const [body, error] of [
+          [{ scopes: [] }, 'scopes must not be empty'],
+          [{ scopes: 'sandboxes:read' }, 'scopes must be an array'],
+          [{ scopes: ['sandboxes:own'] }, /^scopes must be among/],
+          [{ expires_in_seconds: 59 }, 'expires_in_seconds must be >= 60'],
+          [{ expires_in_seconds: 3601 }, 'expires_in_seconds must be <= 3600'],
+          [{ org_id: 7 }, 'org_id must be a string'],
+        ] as const) {
+          const answer = await narrow(body)
+          expect(answer.status).toBe(400)
+          expect(answer.body.error).toEqual(typeof error === 'string' ? error : expect.stringMatching(error))
+        }
+      })
+
+      it('are refused with a restriction that control does not know', async () => {
+        const { accounts } = control.control
+        for (const payload of [{ scope: 'sandboxes:own' }, { scope: '' }, { scope: 7 }, { only_org: 'x' }]) {
+          const { token } = await accounts.api.signJWT({ body: { payload: { sub: alice.userId, ...payload } } })
+          expect(await get('/v1/sandboxes', token)).toMatchObject(refusal('invalid api token'))
+        }
+      })
     })
 
     it('are all that opens /v1/me', async () => {

@@ -44,13 +44,21 @@ async function admit(control: OrgsContext, request: FastifyRequest): Promise<voi
   const caller = token.startsWith('ofs_')
     ? await admitKey(control, request, token)
     : await admitJwt(control, request, token)
-  if (credential === 'jwt' && caller.method === 'key') throw new ApiError('jwtRequired')
+  if (credential === 'jwt') refuseNarrow(request, caller)
   setTenant(caller.workspaceId)
   await control.rate.take(caller.workspaceId)
   const org = loads === 'org' ? orgNamed(request, caller) : null
   refuseUnlessAllowed(control, request, caller, org?.role ?? caller.role)
   request.admitted = { caller, org }
   if (loads === 'sandbox' || loads === 'place') await loadSandbox(control, request, loads, caller)
+}
+
+/** Neither a key nor a narrowed token may act on the user's account, keys and memberships. */
+function refuseNarrow({ routeOptions }: FastifyRequest, caller: Caller): void {
+  if (caller.method === 'key') throw new ApiError('jwtRequired')
+  if (caller.token.isNarrowed && routeOptions.config.takesNarrowed !== true) {
+    throw new ApiError('scopeMissing', { detail: 'takes a token that is not narrowed' })
+  }
 }
 
 async function loadSandbox(

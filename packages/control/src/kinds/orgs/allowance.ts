@@ -19,7 +19,7 @@ export function refuseUnlessAllowed(
   role: WorkspaceRole,
 ): void {
   const { permission, scope = scopeOf(method, routeOptions.url ?? '') } = routeOptions.config
-  refuseOutOfScope(caller, scope)
+  if (routeOptions.config.takesNarrowed !== true) refuseOutOfScope(caller, scope)
   if (permission !== undefined && !isPermitted(role, permission)) {
     throw new ApiError('roleMissing', { detail: `takes the role ${rolesWith(permission).join(' or ')}` })
   }
@@ -29,8 +29,11 @@ export function refuseUnlessAllowed(
 }
 
 function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
-  if (caller.method === 'jwt' || caller.scopes === null) return
-  if (scope === null) throw new ApiError('scopeMissing', { detail: 'takes a key without scopes' })
+  if (caller.scopes === null) return
+  if (scope === null) {
+    const credential = caller.method === 'key' ? 'key' : 'token'
+    throw new ApiError('scopeMissing', { detail: `takes a ${credential} without scopes` })
+  }
   if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })
 }
 

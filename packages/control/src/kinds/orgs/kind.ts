@@ -3,9 +3,12 @@ import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
 import { getAudit } from './audit/get-audit.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
-import { deleteToken } from './identity/delete-token.ts'
+import { deleteMe } from './identity/delete-me.ts'
+import { deleteToken, deleteTokens } from './identity/delete-token.ts'
 import { getMe } from './identity/get-me.ts'
 import { getTokens } from './identity/get-tokens.ts'
+import { addOidcProviders } from './identity/oidc-providers.ts'
+import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
 import { removeOldInvitations } from './invitation-statements.ts'
@@ -14,8 +17,15 @@ import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
+import { keepKeys, keyRoutes } from './operators/key-routes.ts'
+import { Periodic } from '../../platform/jobs/periodic.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
+
+/** Milliseconds between two attempts to reach a provider that could not be reached. */
+const PROVIDERS_EVERY_MS = 5_000
+/** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
+const KEYS_EVERY_MS = 5_000
 
 /** Users, workspaces, members, invitations, API keys, operators, and the audit log. */
 export const orgs: Kind<OrgsContext> = {
@@ -23,10 +33,13 @@ export const orgs: Kind<OrgsContext> = {
   routes(app, control) {
     accountsRoutes(app, control)
     getMe(app)
+    deleteMe(app, control)
     postCurrentOrg(app, control)
     postTokens(app, control)
     getTokens(app, control)
     deleteToken(app, control)
+    deleteTokens(app, control)
+    postAccessTokens(app, control)
     getAudit(app, control)
     orgRoutes(app, control)
     getOperatedOrgs(app, control)
@@ -34,7 +47,19 @@ export const orgs: Kind<OrgsContext> = {
     hostQuarantineRoutes(app, control)
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
+    keyRoutes(app, control)
   },
+  startJobs: (control) => [
+    new Periodic(
+      {
+        what: 'OpenID Connect providers',
+        everyMs: PROVIDERS_EVERY_MS,
+        run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
+      },
+      control.log,
+    ),
+    new Periodic({ what: 'keys', everyMs: KEYS_EVERY_MS, run: (signal) => keepKeys(control, signal) }, control.log),
+  ],
   describedRoutes: accountOperations,
   sweeps: [removeOldEntries, removeOldInvitations],
 }

@@ -31,7 +31,16 @@ export function postAccept(app: FastifyInstance, control: OrgsContext): void {
       const { token } = request.params as { token: string }
       const joined = await accept(control, actorOf(request), user, token)
       const { database, config } = control
-      const claims = { userId: user.id, workspaceId: joined, sessionId: null }
+      const claims = {
+        userId: user.id,
+        workspaceId: joined,
+        onlyWorkspaceId: null,
+        scopes: null,
+        sessionId: null,
+        issuedAt: null,
+        expiresAt: 0,
+        provenAt: null,
+      }
       const { workspaces } = await userCaller(database.pool, claims, undefined, config.limits.default_plan)
       const org = workspaces.find(({ id }) => id === joined)
       if (org === undefined) throw new ApiError('notFound')

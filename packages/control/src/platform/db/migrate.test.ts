@@ -62,6 +62,8 @@ describe('migrate', () => {
       '0032-overage-days',
       '0034-plan-changes',
       '0035-lists',
+      '0037-second-factor',
+      '0038-sealing-keys',
     ])
   })
 

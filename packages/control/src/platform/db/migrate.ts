@@ -29,6 +29,8 @@ import * as removedObjects from './migrations/0031-removed-objects.ts'
 import * as overageDays from './migrations/0032-overage-days.ts'
 import * as planChanges from './migrations/0034-plan-changes.ts'
 import * as lists from './migrations/0035-lists.ts'
+import * as secondFactor from './migrations/0037-second-factor.ts'
+import * as sealingKeys from './migrations/0038-sealing-keys.ts'
 
 /** Append-only: never edit, rename or reorder a released migration. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -61,6 +63,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '0032-overage-days': overageDays,
   '0034-plan-changes': planChanges,
   '0035-lists': lists,
+  '0037-second-factor': secondFactor,
+  '0038-sealing-keys': sealingKeys,
 }
 
 /**

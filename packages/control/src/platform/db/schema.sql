@@ -2,7 +2,7 @@
 
 create table "account" (
   id uuid not null default gen_random_uuid(),
-  issuer text not null,
+  issuer text,
   "accountId" text not null,
   "providerId" text not null,
   "userId" uuid not null,
@@ -22,6 +22,8 @@ create table "account" (
 CREATE INDEX "account_userId_idx" ON public.account USING btree ("userId");
 
 CREATE UNIQUE INDEX "account_issuer_accountId_uidx" ON public.account USING btree (issuer, "accountId");
+
+CREATE UNIQUE INDEX "account_providerId_accountId_uidx" ON public.account USING btree ("providerId", "accountId") WHERE ("providerId" <> 'jwt'::text);
 
 create table "acme_accounts" (
   directory_url text not null,
@@ -248,9 +250,13 @@ create table "audit_log" (
   constraint audit_log_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX audit_log_actor_idx ON public.audit_log USING btree (actor_id) WHERE (actor_type = 'user'::text);
+
 CREATE INDEX audit_log_age_idx ON public.audit_log USING btree (created_at);
 
 CREATE INDEX audit_log_newest_idx ON public.audit_log USING btree (workspace_id, created_at DESC, id DESC);
+
+CREATE INDEX audit_log_target_idx ON public.audit_log USING btree (target);
 
 create table "backup_proofs" (
   id uuid not null,
@@ -557,6 +563,25 @@ create table "overage_days" (
 
 CREATE INDEX overage_days_unreported_idx ON public.overage_days USING btree (day) WHERE (reported_at IS NULL);
 
+create table "passkey" (
+  id uuid not null default gen_random_uuid(),
+  name text,
+  "publicKey" text not null,
+  "userId" uuid not null,
+  "credentialID" text not null,
+  counter bigint not null,
+  "deviceType" text not null,
+  "backedUp" boolean not null,
+  transports text,
+  "createdAt" timestamp with time zone,
+  aaguid text,
+  constraint "passkey_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint passkey_pkey PRIMARY KEY (id),
+  constraint "passkey_credentialID_key" UNIQUE ("credentialID")
+);
+
+CREATE INDEX "passkey_userId_idx" ON public.passkey USING btree ("userId");
+
 create table "plan_changes" (
   workspace_id uuid not null,
   at timestamp(3) with time zone not null default now(),
@@ -671,6 +696,16 @@ CREATE INDEX sandboxes_tree_idx ON public.sandboxes USING btree (fork_tree_id) W
 
 CREATE INDEX sandboxes_unsettled_idx ON public.sandboxes USING btree (agent_id) WHERE (lifecycle_unsettled_at IS NOT NULL);
 
+create table "sealing_keys" (
+  version integer not null,
+  sealed bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  active_at timestamp(3) with time zone not null,
+  resealed_at timestamp(3) with time zone,
+  constraint sealing_keys_version_check CHECK ((version > 0)),
+  constraint sealing_keys_pkey PRIMARY KEY (version)
+);
+
 create table "session" (
   id uuid not null default gen_random_uuid(),
   "expiresAt" timestamp with time zone not null,
@@ -764,6 +799,19 @@ create table "templates" (
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
 );
 
+create table "twoFactor" (
+  id uuid not null default gen_random_uuid(),
+  secret text not null,
+  "backupCodes" text not null,
+  "userId" uuid not null,
+  verified boolean not null default true,
+  "failedVerificationCount" integer not null default 0,
+  "lockedUntil" timestamp with time zone,
+  constraint "twoFactor_userId_fkey" FOREIGN KEY ("userId") REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint "twoFactor_pkey" PRIMARY KEY (id),
+  constraint "twoFactor_userId_key" UNIQUE ("userId")
+);
+
 create table "usage_months" (
   workspace_id uuid not null,
   month date not null,
@@ -781,6 +829,8 @@ create table "user" (
   "createdAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
   "updatedAt" timestamp with time zone not null default CURRENT_TIMESTAMP,
   current_workspace_id uuid,
+  "twoFactorEnabled" boolean not null default false,
+  tokens_valid_from timestamp(3) with time zone,
   constraint user_current_workspace_id_fkey FOREIGN KEY (current_workspace_id) REFERENCES organization(id) ON DELETE SET NULL,
   constraint user_pkey PRIMARY KEY (id),
   constraint user_email_key UNIQUE (email)

@@ -9,6 +9,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Which credentials open the route. Absent: none is needed. With `broker`, the route checks its token itself. */
     readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
+    /** A route for JWTs that narrowed ones open too. */
+    readonly takesNarrowed?: boolean
     /**
      * What the route's `:id` names: a sandbox of the caller's workspace, loaded as its row or only as its place, or a
      * workspace that the caller is a member of.
@@ -71,8 +73,21 @@ interface KeyCaller extends InWorkspace {
 export interface UserCaller extends InWorkspace {
   readonly method: 'jwt'
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
-  /** Oldest membership first. Includes the current workspace. */
+  /** Oldest membership first. Includes the current workspace. With a narrowed token: only the token's workspace. */
   readonly workspaces: readonly Membership[]
+  /** `null`: all scopes. */
+  readonly scopes: readonly Scope[] | null
+  readonly token: TokenOfUser
+}
+
+export interface TokenOfUser {
+  /** The token acts in one workspace only, or has scopes. It opens what an API key opens. */
+  readonly isNarrowed: boolean
+  readonly sessionId: string | null
+  /** Seconds since 1970. */
+  readonly expiresAt: number
+  /** When the user proved to an external issuer who they are, in seconds since 1970; `null`: see the session. */
+  readonly provenAt: number | null
 }
 
 export function callerOf(request: FastifyRequest): Caller {

@@ -20,6 +20,15 @@ export function resetMail({ email }: Recipient, token: string, url: string | nul
   }
 }
 
+/** Sent after a reset. Keys belong to workspaces and run in production, so a reset leaves them. */
+export function passwordChangedMail({ email }: Recipient, publicUrl: string): Mail {
+  return {
+    to: email,
+    subject: 'Your Offshoot password was changed',
+    text: `The password of this account was reset. All its sessions and tokens have ended.\n\nAPI keys that you made still work. ${publicUrl}/v1/me/tokens lists those of a workspace; DELETE ends all of yours in every workspace. Do so, and review your passkeys, if somebody else had access to the account.\n`,
+  }
+}
+
 export function verificationMail({ email }: Recipient, url: string): Mail {
   return {
     to: email,

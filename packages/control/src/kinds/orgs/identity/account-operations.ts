@@ -38,6 +38,50 @@ export const accountOperations: readonly DescribedRoute[] = [
   },
   {
     method: 'POST',
+    url: '/api/auth/two-factor/enable',
+    docs: {
+      summary: 'Prepare a second factor; a first code at verify-totp switches it on',
+      tag: TAG,
+      body: z.object({ password: z.string() }),
+      status: 200,
+      answer: z.object({ totpURI: z.string(), backupCodes: z.array(z.string()) }),
+    },
+  },
+  {
+    method: 'POST',
+    url: '/api/auth/two-factor/verify-totp',
+    docs: {
+      summary: 'Complete a sign-in with a code, or switch the second factor on',
+      tag: TAG,
+      body: z.object({ code: z.string(), trustDevice: z.boolean().optional() }),
+      status: 200,
+      answer: session,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/api/auth/two-factor/verify-backup-code',
+    docs: {
+      summary: 'Complete a sign-in with a recovery code, which works once',
+      tag: TAG,
+      body: z.object({ code: z.string() }),
+      status: 200,
+      answer: session,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/api/auth/two-factor/disable',
+    docs: {
+      summary: 'Switch the second factor off',
+      tag: TAG,
+      body: z.object({ password: z.string() }),
+      status: 200,
+      answer: z.object({ status: z.boolean() }),
+    },
+  },
+  {
+    method: 'POST',
     url: '/api/auth/sign-out',
     docs: { summary: 'End the session', tag: TAG, status: 200, answer: z.object({ success: z.boolean() }) },
   },
@@ -45,7 +89,7 @@ export const accountOperations: readonly DescribedRoute[] = [
     method: 'GET',
     url: '/api/auth/token',
     docs: {
-      summary: 'Get a JWT of the session, for 24 hours',
+      summary: 'Get a JWT of the session, for an hour',
       tag: TAG,
       status: 200,
       answer: z.object({ token: z.string() }),

@@ -7,10 +7,13 @@ export const ACCOUNT_RATES = {
   max: 200,
   customRules: {
     '/sign-in/email': { window: 60, max: 60 },
+    '/sign-in/social': { window: 60, max: 60 },
     '/sign-up/email': { window: 60, max: 60 },
     '/change-password': { window: 60, max: 20 },
     '/reset-password': { window: 60, max: 20 },
     '/request-password-reset': { window: 60, max: 20 },
     '/send-verification-email': { window: 60, max: 20 },
+    '/two-factor/*': { window: 60, max: 60 },
+    '/passkey/*': { window: 60, max: 60 },
   },
 } as const

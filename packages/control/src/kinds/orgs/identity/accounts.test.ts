@@ -68,16 +68,44 @@ describe('accounts', () => {
     const { token: before } = (await tokenFor(signedUp)).body
     const me = async (token: string) => (await call(control.url, 'GET', '/v1/me', { token })).status
     expect(await me(before)).toBe(200)
+    const { accounts } = control.control
+    const { rows } = await harness.pool.query(`select id from "user" where email = 'tess@example.com'`)
+    // Such tokens belong to no session, like the one in the first credentials.
+    const unbound = async (more: object) =>
+      (await accounts.api.signJWT({ body: { payload: { sub: rows[0].id, ...more } } })).token
+    const nowS = Math.floor(Date.now() / 1000)
+    const without = [await unbound({}), await unbound({ iat: nowS })]
+    for (const each of without) expect(await me(each)).toBe(200)
     await post('request-password-reset', { email: 'tess@example.com' })
     const mail = await mailTo('tess', 'Reset your Offshoot password')
     const token = /"token":"([^"]+)"/.exec(mail)?.[1] ?? ''
     expect((await post('reset-password', { token, newPassword: 'another horse' })).status).toBe(200)
     expect(await me(before)).toBe(401)
+    for (const each of without) expect(await me(each)).toBe(401)
+    expect(await me(await unbound({ iat: Math.floor(Date.now() / 1000) + 2 }))).toBe(200)
     const [one, other] = [await signIn('tess', 'another horse'), await signIn('tess', 'another horse')]
     const [first, second] = [await tokenFor(one.body.token), await tokenFor(other.body.token)]
     expect([await me(first.body.token), await me(second.body.token)]).toEqual([200, 200])
     await post('sign-out', {}, control, { authorization: `Bearer ${one.body.token}` })
     expect([await me(first.body.token), await me(second.body.token)]).toEqual([401, 200])
+  })
+
+  it('reset their password: what was mailed before and not used is void, and keys stay', async () => {
+    await signUp('rita')
+    const ask = async () => {
+      const seen = mails.received.length
+      await post('request-password-reset', { email: 'rita@example.com' })
+      const text = await eventually(() => {
+        const mail = mails.received.slice(seen).find(({ raw }) => raw.includes('Subject: Reset your Offshoot password'))
+        return mail && textOf(mail)
+      })
+      return /"token":"([^"]+)"/.exec(text)?.[1] ?? ''
+    }
+    const [first, second] = [await ask(), await ask()]
+    expect((await post('reset-password', { token: second, newPassword: 'another horse' })).status).toBe(200)
+    expect((await post('reset-password', { token: first, newPassword: 'a third horse' })).status).toBe(400)
+    expect((await signIn('rita', 'another horse')).status).toBe(200)
+    expect(await mailTo('rita', 'Your Offshoot password was changed')).toContain('/v1/me/tokens')
   })
 
   it('answer a reset for an unknown address as one for a known one', async () => {

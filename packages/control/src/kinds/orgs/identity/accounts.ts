@@ -5,11 +5,15 @@ import { getAdapter } from 'better-auth/db/adapter'
 import { bearer, jwt } from 'better-auth/plugins'
 import type { Logger } from 'pino'
 import type { Database } from '../../../platform/db/database.ts'
+import type { Keyring } from '../../../platform/keyring.ts'
 import type { Mail } from '../../../platform/mail/mail.ts'
-import { existingAccountMail, resetMail, verificationMail } from './account-mails.ts'
+import { existingAccountMail, passwordChangedMail, resetMail, verificationMail } from './account-mails.ts'
+import { SIGNING_GRACE_HOURS, takeKeys } from './account-keys.ts'
 import { ACCOUNT_RATES } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
+import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
+import { CLOSED_FACTOR_PATHS, passkeys, secondFactor } from './second-factors.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
 /** `aud` of every token that control signs. A token for another service of the same issuer is refused. */
@@ -32,7 +36,7 @@ export interface AccountsOptions {
   readonly database: Database
   /** `public_url` is also the `iss` of the tokens. */
   readonly config: Pick<ControlConfig, 'public_url' | 'cors_origins' | 'sign_up' | 'require_verified_email'>
-  readonly secret: string
+  readonly keyring: Keyring
   readonly sendMail: (mail: Mail) => Promise<void>
   readonly log: Logger
 }
@@ -41,26 +45,28 @@ export interface AccountsOptions {
  * Users, sessions and signing keys, in the tables of migration 0001. Control implements workspaces itself, because the
  * library's would bypass plans, the audit log and the table of roles.
  *
- * Tokens: EdDSA, valid for 24 hours. `sub` is the user. `sid` is the session in which the token was made; the token
- * ends with it.
+ * Tokens: EdDSA, valid for an hour. `sub` is the user. `sid` is the session in which the token was made; the token ends
+ * with it.
  */
 export async function createAccounts(options: AccountsOptions) {
   const chosen = libraryOptions(options)
   const adapter = await getAdapter({ ...chosen, database: { db: options.database.db, type: 'postgres' } })
-  return betterAuth({ ...chosen, database: () => hashedSessions(adapter) })
+  const accounts = betterAuth({ ...chosen, database: () => hashedSessions(adapter) })
+  await takeKeys(accounts, options.keyring)
+  return accounts
 }
 
 export type Accounts = Awaited<ReturnType<typeof createAccounts>>
 
-function libraryOptions({ database, config, secret, sendMail, log }: AccountsOptions) {
+function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOptions) {
   const { public_url: publicUrl, cors_origins: corsOrigins } = config
   return {
     appName: 'Offshoot',
     baseURL: publicUrl,
     basePath: '/api/auth',
-    secret,
+    secret: keyring.secretOf(0) ?? '',
     trustedOrigins: [publicUrl, ...corsOrigins],
-    disabledPaths: CLOSED_PATHS,
+    disabledPaths: [...CLOSED_PATHS, ...CLOSED_FACTOR_PATHS],
     advanced: {
       database: { generateId: 'uuid' },
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
@@ -77,6 +83,10 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
       requireEmailVerification: config.require_verified_email,
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: ({ user, url, token }) => sendMail(resetMail(user, token, pageOf(url), publicUrl)),
+      onPasswordReset: async ({ user }) => {
+        await endTokens(database.pool, user.id)
+        await sendMail(passwordChangedMail(user, publicUrl))
+      },
       onExistingUserSignUp: ({ user }) => sendMail(existingAccountMail(user)),
     },
     emailVerification: {
@@ -85,6 +95,8 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
       sendVerificationEmail: ({ user, url }) => sendMail(verificationMail(user, withoutHome(url))),
     },
     databaseHooks: {
+      // Control asks a provider for nothing later, so it keeps no token of one.
+      account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
       user: { create: { before: ({ email }) => refuseSignUp(database.pool, config.sign_up, email) } },
     },
     telemetry: { enabled: false },
@@ -101,17 +113,23 @@ function libraryOptions({ database, config, secret, sendMail, log }: AccountsOpt
     },
     plugins: [
       bearer(),
+      secondFactor(),
+      passkeys(publicUrl, corsOrigins),
       jwt({
-        jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' } },
+        jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' }, gracePeriod: SIGNING_GRACE_HOURS * 3600 },
         jwt: {
           issuer: publicUrl,
           audience: AUDIENCE,
-          expirationTime: '24h',
+          expirationTime: '1h',
           definePayload: ({ user, session }) => ({ email: user.email, sid: session.id }),
         },
       }),
     ],
   } satisfies BetterAuthOptions
+}
+
+async function withoutTokens<Row extends object>(row: Row) {
+  return { data: { ...row, accessToken: null, refreshToken: null, idToken: null } }
 }
 
 /**

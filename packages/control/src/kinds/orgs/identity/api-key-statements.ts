@@ -82,6 +82,13 @@ export const revokeToken = statement<
    where prefix = $1 and revoked_at is null and (created_by = $2 or workspace_id = $3) returning workspace_id, name`,
 )
 
+/** Revokes the user's own keys in every workspace. */
+export const revokeTokensOfUser = statement<{ prefix: string; workspace_id: string; name: string }, [userId: string]>(
+  'revoke-tokens-of-user',
+  `update api_keys set revoked_at = now()
+   where created_by = $1 and revoked_at is null returning prefix, workspace_id, name`,
+)
+
 /** Revokes the keys of a member who leaves. */
 export const revokeTokensOfMember = statement<{ prefix: string }, [workspaceId: string, userId: string]>(
   'revoke-tokens-of-member',

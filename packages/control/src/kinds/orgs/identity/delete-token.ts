@@ -7,7 +7,7 @@ import type { OrgsContext } from '../orgs-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { userOf } from '../../../platform/http/caller.ts'
 import { isApiKeyPrefix } from './api-key.ts'
-import { revokeToken } from './api-key-statements.ts'
+import { revokeToken, revokeTokensOfUser } from './api-key-statements.ts'
 
 /** `DELETE /v1/me/tokens/{prefix}`: revokes a key. Within a second, every process refuses it. */
 export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContext): void {
@@ -33,6 +33,29 @@ export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContex
         })
       })
       keys.forget(prefix)
+      return reply.code(204).send()
+    },
+  })
+}
+
+/** `DELETE /v1/me/tokens`: revokes all keys that the caller made, in every workspace. */
+export function deleteTokens(app: FastifyInstance, { database, keys }: OrgsContext): void {
+  app.delete('/v1/me/tokens', {
+    config: {
+      credential: 'jwt',
+      docs: { summary: 'Revoke all API keys that you made', tag: 'Identity', status: 204 },
+    },
+    handler: async (request, reply) => {
+      const { user } = userOf(request)
+      const revoked = await transaction(database.pool, async (client) => {
+        const rows = await revokeTokensOfUser(client, user.id)
+        for (const { prefix, workspace_id: workspaceId, name } of rows) {
+          const deed = { workspaceId, action: 'token.revoked', target: prefix, details: { name } } as const
+          await recordDeed(client, actorOf(request), deed)
+        }
+        return rows
+      })
+      for (const { prefix } of revoked) keys.forget(prefix)
       return reply.code(204).send()
     },
   })

@@ -15,7 +15,14 @@ interface Bucket {
 
 /** Counts failed credentials by address, so that guessing is slowed down and does not reach the database. */
 export class FailedAttempts {
+  readonly #atOnce: number
+  readonly #perSecond: number
   readonly #buckets = new Map<string, Bucket>()
+
+  constructor(atOnce = FAILURES_AT_ONCE, perSecond = PER_SECOND) {
+    this.#atOnce = atOnce
+    this.#perSecond = perSecond
+  }
 
   note(ip: string | undefined, nowMs = performance.now()): void {
     const key = network(ip)
@@ -33,8 +40,8 @@ export class FailedAttempts {
   #left(key: string, nowMs: number): number {
     const bucket = this.#buckets.get(key)
     return bucket === undefined
-      ? FAILURES_AT_ONCE
-      : Math.min(FAILURES_AT_ONCE, bucket.left + ((nowMs - bucket.atMs) / 1000) * PER_SECOND)
+      ? this.#atOnce
+      : Math.min(this.#atOnce, bucket.left + ((nowMs - bucket.atMs) / 1000) * this.#perSecond)
   }
 }
 

@@ -8,14 +8,15 @@ export function getMe(app: FastifyInstance): void {
   app.get('/v1/me', {
     config: {
       credential: 'jwt',
+      takesNarrowed: true,
       docs: { summary: 'Who the token speaks for', tag: 'Identity', status: 200, answer: me },
     },
     handler: async (request): Promise<Me> => {
-      const { user, workspaces, workspaceId } = userOf(request)
+      const { user, workspaces, workspaceId, scopes } = userOf(request)
       const orgs = workspaces.map(presentWorkspace)
       const org = orgs.find(({ id }) => id === workspaceId)
       if (org === undefined) throw new Error('the workspace acted in is not among the memberships')
-      return { user, org, orgs, scopes: ['*'], auth_method: 'jwt' }
+      return { user, org, orgs, scopes: [...(scopes ?? ['*'])], auth_method: 'jwt' }
     },
   })
 }

@@ -34,9 +34,12 @@ export interface NoMembershipRow extends UserRow {
 
 /**
  * Memberships, oldest first, without deleted workspaces. No row: the user does not exist, or the session has ended (by
- * a sign-out, a password reset, …).
+ * a sign-out, a password reset, …), or a password reset has ended the tokens of this time that belong to no session.
  */
-export const membershipsOfUser = statement<MembershipRow | NoMembershipRow, [userId: string, sessionId: string | null]>(
+export const membershipsOfUser = statement<
+  MembershipRow | NoMembershipRow,
+  [userId: string, sessionId: string | null, issuedAtSeconds: number | null]
+>(
   'memberships-of-user',
   `select u.id as user_id, u.email, u.name as user_name, o.id as workspace_id, o.slug, o.name as workspace_name, m.role,
      o.suspended_at is not null as is_suspended, o.id = u.current_workspace_id as is_current, a.plan
@@ -44,7 +47,9 @@ export const membershipsOfUser = statement<MembershipRow | NoMembershipRow, [use
    left join (member m join organization o on o.id = m."organizationId" and o.deletion_due_at is null)
      on m."userId" = u.id
    left join workspace_accounts a on a.workspace_id = o.id
-   where u.id = $1 and ($2::uuid is null or exists (select from session s where s.id = $2 and s."userId" = u.id))
+   where u.id = $1 and case when $2::uuid is not null
+       then exists (select from session s where s.id = $2 and s."userId" = u.id)
+       else coalesce(to_timestamp($3::float8) > u.tokens_valid_from, true) end
    order by m."createdAt", m.id`,
 )
 
@@ -78,8 +83,21 @@ export const userByEmail = statement<{ id: string }, [email: string]>(
   'select id from "user" where email = $1',
 )
 
-/** The public keys for verifying tokens. The id of the row is the token's `kid`. */
+/**
+ * Ends what a password reset ends besides sessions: tokens without a session, and the records that the accounts library
+ * keeps under the user's id (other reset links, unfinished second steps, trusted devices).
+ */
+export const endTokens = statement<never, [userId: string]>(
+  'end-tokens',
+  `with ended as (delete from verification where value = $1::text)
+   update "user" set tokens_valid_from = now() where id = $1::uuid`,
+)
+
+/**
+ * The public keys for verifying tokens. A rotation expires a key at once, and its tokens live on for up to a day. The id of the row is the token's `kid`.
+ */
 export const signingKeys = statement<{ id: string; publicKey: string; alg: string | null }, []>(
   'signing-keys',
-  'select id, "publicKey", alg from jwks where "expiresAt" is null or "expiresAt" > now()',
+  `select id, "publicKey", alg from jwks
+   where "expiresAt" is null or "expiresAt" > now() - interval '25 hours'`,
 )

@@ -8,7 +8,7 @@ export async function makePersonalWorkspace(pool: pg.Pool, userId: string, userN
   await transaction(pool, async (client) => {
     const [user] = await lockUser(client, userId)
     if (user === undefined) return
-    const memberships = await membershipsOfUser(client, userId, null)
+    const memberships = await membershipsOfUser(client, userId, null, null)
     if (memberships.some((membership) => membership.workspace_id !== null)) return
     const slug = `personal-${randomBytes(6).toString('hex')}`
     const [workspace] = await insertWorkspace(client, `${userName}'s workspace`, slug)

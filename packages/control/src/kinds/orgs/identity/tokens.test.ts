@@ -143,6 +143,25 @@ describe('API keys, by their routes', () => {
     ])
   })
 
+  it('end all at once with DELETE /v1/me/tokens, in every workspace, and only those of the caller', async () => {
+    const carl = await harness.tenant(control, 'carl')
+    await harness.pool.query(
+      `insert into member ("organizationId", "userId", role, "createdAt") values ($1, $2, 'member', now())`,
+      [bob.workspaceId, carl.userId],
+    )
+    const headers = { 'x-offshoot-org': bob.workspaceId }
+    const elsewhere = await call(control.url, 'POST', '/v1/me/tokens', {
+      token: carl.jwt,
+      headers,
+      body: { name: 'elsewhere' },
+    })
+    for (const key of [carl.key, elsewhere.body.token]) expect((await use(key)).status).toBe(200)
+    expect((await call(control.url, 'DELETE', '/v1/me/tokens', { token: carl.key })).status).toBe(401)
+    expect((await call(control.url, 'DELETE', '/v1/me/tokens', { token: carl.jwt })).status).toBe(204)
+    for (const key of [carl.key, elsewhere.body.token]) expect((await use(key)).status).toBe(401)
+    expect((await use(bob.key)).status).toBe(200)
+  })
+
   it('of others are for owners and admins to see and revoke', async () => {
     const member = await addMember(alice, 'member', 'mona')
     const admin = await addMember(alice, 'admin', 'adam')

@@ -15,7 +15,7 @@ import { makePersonalWorkspace } from './personal-workspace.ts'
  * Control reads the database with each request, so that a new selection, a suspension or a lost membership takes effect
  * at once in every process.
  *
- * @throws ApiError 401 if the user or the token's session is gone; 404 if the header names a workspace that the user is
+ * @throws ApiError 401 if the user or the token's session is gone, or the user has left the token's only workspace; 404 if the header names a workspace that the user is
  * not in
  */
 export async function userCaller(
@@ -24,14 +24,17 @@ export async function userCaller(
   header: string | undefined,
   defaultPlan: PlanName,
 ): Promise<UserCaller> {
-  const { userId, sessionId } = claims
+  const { userId, sessionId, issuedAt, scopes, onlyWorkspaceId, expiresAt, provenAt } = claims
   const areIds = isUuid(userId) && (sessionId === null || isUuid(sessionId))
-  let rows = areIds ? await membershipsOfUser(pool, userId, sessionId) : []
+  let rows = areIds ? await membershipsOfUser(pool, userId, sessionId, issuedAt) : []
   const [user] = rows
   if (user === undefined) throw new ApiError('invalidApiToken')
-  if (user.workspace_id === null) {
+  if (onlyWorkspaceId !== null) {
+    rows = rows.filter((row) => row.workspace_id === onlyWorkspaceId)
+    if (rows.length === 0) throw new ApiError('invalidApiToken')
+  } else if (user.workspace_id === null) {
     await makePersonalWorkspace(pool, user.user_id, user.user_name)
-    rows = await membershipsOfUser(pool, user.user_id, sessionId)
+    rows = await membershipsOfUser(pool, user.user_id, sessionId, issuedAt)
   }
   const workspaces = rows.flatMap((row) => membership(row, defaultPlan))
   const chosen = rows.find((row) => row.is_current === true)?.workspace_id ?? claims.workspaceId
@@ -44,6 +47,8 @@ export async function userCaller(
     isSuspended: current.isSuspended,
     user: { id: user.user_id, email: user.email, name: user.user_name },
     workspaces,
+    scopes,
+    token: { isNarrowed: scopes !== null || onlyWorkspaceId !== null, sessionId, expiresAt, provenAt },
   }
 }
 

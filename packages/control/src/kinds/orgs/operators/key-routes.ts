@@ -1,0 +1,84 @@
+import { keysAnswer, type KeysAnswer } from '@offshoot/contract/operator'
+import type { FastifyInstance } from 'fastify'
+import { actorOf } from '../../../platform/audit/actor.ts'
+import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { finishResealing } from '../../../platform/keyring-statements.ts'
+import { type Keyring, RETIRE_AFTER_SECONDS } from '../../../platform/keyring.ts'
+import { resealValues } from '../../../platform/reseal.ts'
+import { expireSigningKeys, removeOldSigningKeys, resealAccounts, takeKeys } from '../identity/account-keys.ts'
+import type { OrgsContext } from '../orgs-context.ts'
+
+const TAG = 'Operators'
+
+/** `GET /v1/admin/keys`, `POST /v1/admin/keys/rotate`: the keys that seal and sign (docs/adr/0024-key-rotation.md). */
+export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsContext): void {
+  app.get('/v1/admin/keys', {
+    config: {
+      credential: 'operator',
+      docs: { summary: 'The keys that seal stored secrets', tag: TAG, status: 200, answer: keysAnswer },
+    },
+    handler: async () => {
+      await keyring.refresh()
+      return present(keyring)
+    },
+  })
+  app.post('/v1/admin/keys/rotate', {
+    config: {
+      credential: 'operator',
+      docs: {
+        summary: 'Make a new sealing key and a new signing key',
+        tag: TAG,
+        status: 202,
+        answer: keysAnswer,
+        errors: ['conflict'],
+      },
+    },
+    handler: async (request, reply) => {
+      await transaction(database.pool, async (client) => {
+        const { version } = await keyring.rotate(client)
+        await expireSigningKeys(client)
+        await recordDeed(client, actorOf(request), {
+          workspaceId: null,
+          action: 'keys.rotated',
+          target: String(version),
+        })
+      })
+      await keyring.refresh()
+      return reply.code(202).send(present(keyring))
+    },
+  })
+}
+
+/**
+ * One round of the rotation, in any process and at any time: reads the keys, reseals old values in small transactions,
+ * and removes old keys when no value names them. An interrupted round is continued by the next one.
+ */
+export async function keepKeys(
+  { database, keyring, accounts }: Pick<OrgsContext, 'database' | 'keyring' | 'accounts'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool } = database
+  await keyring.refresh()
+  await takeKeys(accounts, keyring)
+  await removeOldSigningKeys(pool)
+  const { version } = keyring.current
+  const row = keyring.rows.find((each) => each.version === version)
+  if (row === undefined || row.is_resealed) return
+  const resealed = (await resealValues(pool, keyring, signal)) + (await resealAccounts(pool, keyring, signal))
+  // A value may have been sealed with the older key since. The next round, in which none is found, ends the rotation.
+  if (resealed === 0 && !signal.aborted) await finishResealing(pool, version, RETIRE_AFTER_SECONDS)
+}
+
+function present(keyring: Keyring): KeysAnswer {
+  const { version: current } = keyring.current
+  return {
+    current,
+    keys: keyring.rows.map(({ version, created_at, active_at, is_resealed: isResealed }) => ({
+      version,
+      created_at: created_at.toISOString(),
+      active_at: active_at.toISOString(),
+      is_resealed: isResealed,
+    })),
+  }
+}

@@ -21,6 +21,10 @@ export const auditAction = z.enum([
   'member.removed',
   /** Belongs to no workspace: an operator confirmed a host's reconciliation. */
   'host.reconciled',
+  /** A request that changes something and has no action of its own. `details` has method, route and status. */
+  'request.made',
+  /** A request whose answer has a secret. `details` as above. */
+  'secret.read',
 ])
 export type AuditAction = z.infer<typeof auditAction>
 

@@ -25,6 +25,10 @@ export const auditAction = z.enum([
   'keys.rotated',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */
   'account.deleted',
+  /** A request that changes something and has no action of its own. `details` has method, route and status. */
+  'request.made',
+  /** A request whose answer has a secret. `details` as above. */
+  'secret.read',
 ])
 export type AuditAction = z.infer<typeof auditAction>
 

@@ -12,6 +12,7 @@ import { getVersion } from './platform/http/get-version.ts'
 import { watchMethods } from './platform/http/method-not-allowed.ts'
 import { registerMetrics } from './platform/http/metrics.ts'
 import { registerOpenApi } from './platform/http/openapi.ts'
+import { registerAudit } from './platform/http/request-audit.ts'
 import { registerRequestBodies } from './platform/http/request-body.ts'
 import { REQUEST_ID, registerRequestId, requestId } from './platform/http/request-id.ts'
 import { registerRequestLog } from './platform/http/request-log.ts'
@@ -65,6 +66,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   registerCors(app, control.config.cors_origins)
   registerAdmission(app, control)
   registerIdempotency(app, control)
+  registerAudit(app, control)
   registerRequestLog(app)
   registerOpenApi(
     app,

@@ -7,6 +7,7 @@ import { presentAppOf } from './present-app.ts'
 export function getApp(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id', {
     config: {
+      audit: 'secret',
       credential: 'key-or-jwt',
       docs: { summary: 'Read one app', tag: 'Apps', status: 200, answer: appSchema, errors: ['notFound'] },
     },

@@ -16,6 +16,7 @@ const ORDER: ListOrder<AppRow> = newestFirst('apps', 'apps')
 export function getApps(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps', {
     config: {
+      audit: 'secret',
       credential: 'key-or-jwt',
       docs: {
         summary: 'List apps, newest first',

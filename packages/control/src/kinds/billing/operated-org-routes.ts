@@ -85,6 +85,7 @@ function addOperation<Schema extends z.ZodType>(
   const { verb, summary, body } = operation
   app.post(`/v1/admin/orgs/:id/${verb}`, {
     config: {
+      audit: 'own',
       credential: 'operator',
       docs: { summary, tag: 'Operators', body, status: 200, answer: operatedOrg, errors: ['invalidField', 'notFound'] },
     },

@@ -55,6 +55,7 @@ export function getDatabases(app: FastifyInstance, control: DatabasesContext): v
   })
   app.get('/v1/databases/:id/connection', {
     config: {
+      audit: 'secret',
       credential: 'key-or-jwt',
       docs: {
         summary: 'Read what opens a database',

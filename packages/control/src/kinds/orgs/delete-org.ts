@@ -14,6 +14,7 @@ import { closeOrg, markOrgDeleted } from './org-statements.ts'
 export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       loads: 'org',
       permission: 'workspace:delete',

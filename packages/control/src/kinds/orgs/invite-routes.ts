@@ -57,6 +57,7 @@ export function getInvites(app: FastifyInstance, control: OrgsContext): void {
 export function deleteInvite(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/invites/:invite_id', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       loads: 'org',
       permission: 'members:manage',

@@ -62,6 +62,7 @@ export function getMembers(app: FastifyInstance, control: OrgsContext): void {
 export function patchMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id/members/:user_id', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       loads: 'org',
       permission: 'members:promote',
@@ -87,6 +88,7 @@ export function patchMember(app: FastifyInstance, { database }: OrgsContext): vo
 export function deleteMember(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id/members/:user_id', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       loads: 'org',
       permission: 'workspace:read',

@@ -18,6 +18,7 @@ const UNIQUE_VIOLATION = '23505'
 export function patchOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.patch('/v1/orgs/:id', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       loads: 'org',
       permission: 'workspace:update',

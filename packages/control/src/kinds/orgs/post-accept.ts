@@ -17,6 +17,7 @@ import { hashInvitation, refuseOverSeats } from './invite-member.ts'
 export function postAccept(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/invites/:token/accept', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       docs: {
         summary: 'Accept an invitation',

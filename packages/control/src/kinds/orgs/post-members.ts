@@ -11,6 +11,7 @@ import { inviteMember } from './invite-member.ts'
 export function postMembers(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs/:id/members', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       idempotent: {},
       loads: 'org',

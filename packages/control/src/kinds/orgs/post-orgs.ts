@@ -13,6 +13,7 @@ import { makeOrg } from './make-org.ts'
 export function postOrgs(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/orgs', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       idempotent: {},
       docs: {

@@ -21,6 +21,30 @@ export const insertEntry = statement<
    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 )
 
+/** Entry of a request that is about to run. Its status follows after the answer. */
+export const insertRequest = statement<
+  { readonly id: string },
+  readonly [
+    workspaceId: string | null,
+    actorType: string,
+    actorId: string | null,
+    action: string,
+    target: string | null,
+    ip: string | null,
+    requestId: string | null,
+    details: string,
+  ]
+>(
+  'insert-audited-request',
+  `insert into audit_log (workspace_id, actor_type, actor_id, action, target, ip, request_id, details)
+   values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
+)
+
+export const noteStatus = statement<never, [id: string, status: number]>(
+  'note-status-of-audited-request',
+  `update audit_log set details = details || jsonb_build_object('status', $2::int) where id = $1`,
+)
+
 export interface Deed {
   readonly workspaceId: string | null
   readonly action: AuditAction

@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
-import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
 describe('rules for every route', () => {
   let harness: Harness
@@ -21,6 +21,53 @@ describe('rules for every route', () => {
   afterAll(async () => {
     await harness.stop()
     await agent.kill()
+  })
+
+  describe('the audit log', () => {
+    const ask = (method: string, path: string, body?: unknown, token = tenant.key) =>
+      call(control.url, method, path, { token, ...(body !== undefined && { body }) })
+    const entries = async () => (await ask('GET', '/v1/audit', undefined, tenant.jwt)).body
+
+    it('has each change with its status, each access to a secret, and no command', async () => {
+      const before = (await entries()).length
+      const { body: sandbox } = await ask('POST', '/v1/sandboxes', { template: 'base' })
+      await ask('POST', `/v1/sandboxes/${sandbox.id}/exec`, { cmd: 'true' })
+      await ask('DELETE', '/v1/volumes/%00x')
+      expect((await ask('GET', '/v1/apps')).status).toBe(200)
+      expect((await ask('GET', '/v1/sandboxes')).status).toBe(200)
+      const isNoted = async () =>
+        (await entries()).every(({ action, details }: { action: string; details: { status?: number } }) =>
+          ['request.made', 'secret.read'].includes(action) ? details.status !== undefined : true,
+        )
+      expect(await eventually(isNoted)).toBe(true)
+      const made = (await entries()).slice(0, -before || undefined)
+      const actor = { type: 'key', id: tenant.key.slice(0, made[0].actor.id.length) }
+      expect(made).toMatchObject([
+        { action: 'secret.read', target: null, actor, details: { method: 'GET', route: '/v1/apps', status: 200 } },
+        { action: 'request.made', target: 'x', actor, details: { route: '/v1/volumes/:name', status: 404 } },
+        { action: 'request.made', target: null, actor, details: { route: '/v1/sandboxes', status: 201 } },
+      ])
+      expect(made[0]).toMatchObject({ ip: '127.0.0.1', request_id: expect.any(String) })
+    })
+
+    it('shows a workspace only its own entries', async () => {
+      const stranger = await harness.tenant(control, 'audit-stranger')
+      expect((await ask('GET', '/v1/audit', undefined, stranger.jwt)).body).not.toEqual(
+        expect.arrayContaining([expect.objectContaining({ action: 'secret.read' })]),
+      )
+    })
+
+    it('refuses a change whose entry cannot be written, and changes nothing', async () => {
+      const count = async () => (await ask('GET', '/v1/sandboxes')).body.length
+      const before = await count()
+      await harness.pool.query('alter table audit_log rename to audit_log_away')
+      try {
+        expect((await ask('POST', '/v1/sandboxes', { template: 'base' })).status).toBe(500)
+        expect(await count()).toBe(before)
+      } finally {
+        await harness.pool.query('alter table audit_log_away rename to audit_log')
+      }
+    })
   })
 
   describe('X-Request-Id', () => {

@@ -13,6 +13,7 @@ import { revokeToken, revokeTokensOfUser } from './api-key-statements.ts'
 export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContext): void {
   app.delete('/v1/me/tokens/:prefix', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       docs: { summary: 'Revoke an API key', tag: 'Identity', status: 204, errors: ['notFound'] },
     },

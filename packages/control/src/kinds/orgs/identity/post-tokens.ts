@@ -10,6 +10,7 @@ import { makeToken } from './make-token.ts'
 export function postTokens(app: FastifyInstance, { database }: OrgsContext): void {
   app.post('/v1/me/tokens', {
     config: {
+      audit: 'own',
       credential: 'jwt',
       idempotent: {},
       docs: {

@@ -39,6 +39,7 @@ export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext):
   })
   app.post(URL, {
     config: {
+      audit: 'own',
       credential: 'operator',
       docs: {
         summary: 'Confirm what waits, or make a host of another cluster obey this one',

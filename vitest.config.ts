@@ -2,17 +2,20 @@ import { defineConfig } from 'vitest/config'
 import LongestFirst from './tests/setup/longest-first.ts'
 
 /**
- * Workers for tests with VMs. Two left a fifth of the two CPUs idle, because tests wait for killed processes to come
- * back.
+ * Test files that run at the same time. All projects have the same number, so that Vitest runs them in one group: no
+ * CPU is idle at the end of one project while the next one waits.
  */
-const SHARED_WORKERS = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
+const maxWorkers = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 4)
+const sequence = { groupOrder: 0 }
 
 /**
- * Three layers, cheapest first:
+ * Three layers:
  * - `unit` needs no VM.
  * - `vm` restores real VMs through the agent's own modules.
  * - `system` runs everything as `bin/up` starts it. Each file has a server to itself: its own, or one that files use in
  *   turn.
+ *
+ * Files with VMs start first, because they are long. Short unit tests fill the CPUs at the end (`longest-first.ts`).
  *
  * The upper two take their images from OFFSHOOT_IMAGES_DIR, which bin/test builds and sets. All tests share two cores
  * with their VMs. A failed test is therefore retried once, and reported if it passes then. Tests that look for data
@@ -33,9 +36,8 @@ export default defineConfig({
           hookTimeout: 120_000,
           // Loading control takes one second of CPU. No file changes modules that another file loads.
           isolate: false,
-          // These tests mostly wait for timers. Two workers left a third of the CPUs idle.
-          maxWorkers: 3,
-          sequence: { groupOrder: 0 },
+          maxWorkers,
+          sequence,
         },
       },
       {
@@ -48,8 +50,8 @@ export default defineConfig({
           // Longer than every wait inside a test, whose own failure message says more.
           testTimeout: 180_000,
           hookTimeout: 240_000,
-          maxWorkers: SHARED_WORKERS,
-          sequence: { groupOrder: 1 },
+          maxWorkers,
+          sequence,
         },
       },
       {
@@ -62,8 +64,8 @@ export default defineConfig({
           pool: 'forks',
           testTimeout: 240_000,
           hookTimeout: 360_000,
-          maxWorkers: SHARED_WORKERS,
-          sequence: { groupOrder: 1 },
+          maxWorkers,
+          sequence,
         },
       },
     ],

@@ -20,11 +20,12 @@ import { Peak } from './setup/peak.ts'
 import { until } from './setup/until.ts'
 
 const run = promisify(execFile)
-/** MiB to copy in and out; 1024 was tried manually. */
-const COPY_MIB = Number(process.env['OFFSHOOT_COPY_MIB'] ?? 16)
 /**
- * Maximum growth of a service's memory, however much data passes through: a fraction of the smallest amount sent here.
+ * MiB to copy in and out. 4 fill every buffer on the way, and take seconds of an emulated CPU. The limit of memory
+ * needs more than `MAX_GROWTH_BYTES`: OFFSHOOT_COPY_MIB=1024 was tried manually.
  */
+const COPY_MIB = Number(process.env['OFFSHOOT_COPY_MIB'] ?? 4)
+/** Maximum growth of a service's memory, however much data passes through. */
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024
 const COPY_MS = 60_000 + COPY_MIB * 1_000
 

@@ -5,13 +5,13 @@ import { Ledger } from './setup/ledger.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
-const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 2)
+const ROUNDS = Number(process.env['OFFSHOOT_DATABASE_KILLS'] ?? 1)
 const WRITERS = 4
 const ROUND_MS = 90_000
-/** The processes to kill in each round. Most rounds include QEMU. */
+/** The processes to kill in each round. Most rounds include QEMU. The first one is the hardest. */
 const VICTIMS = [
-  ['machine'],
   ['machine', 'agent', 'edge', 'control'],
+  ['machine'],
   ['agent'],
   ['machine', 'agent'],
   ['edge'],

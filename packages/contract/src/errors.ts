@@ -148,6 +148,11 @@ const registry = {
   paymentProvider: { status: 502, error: 'payment provider unreachable' },
   gitProvider: { status: 502, error: 'git provider unreachable' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
+  /**
+   * Control's PostgreSQL restarts or fails over. Comes with the header `Retry-After: 1`. A change may have been made
+   * before the connection broke, so look first, or send an `Idempotency-Key`.
+   */
+  databaseUnreachable: { status: 502, error: 'service database unreachable' },
   /** Control cannot fetch the keys of a foreign token issuer. */
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
   /** No process in the sandbox listens on the requested port. */

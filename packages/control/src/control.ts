@@ -43,7 +43,6 @@ import { Reaper } from './platform/jobs/reaper.ts'
 import { Sweeps } from './platform/jobs/sweeps.ts'
 import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
-import { RedisBuckets } from './platform/limits/redis-buckets.ts'
 import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
 import { Keyring } from './platform/keyring.ts'
 import { leavingMails } from './platform/mail/leaving-mails.ts'
@@ -90,7 +89,11 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const brokerConnections = new Connections(fleet, databaseSecrets)
   const gitProvider = config.github === undefined ? null : new GitProvider(config.github)
   const { redis_url: redisUrl, rate_burst: burst, rate_per_second: perSecond } = config.limits
-  const redis = redisUrl === undefined ? null : new RedisBuckets(redisUrl, pool, log)
+  // Redis's client is a sixth of the modules, and most services have no Redis.
+  const redis =
+    redisUrl === undefined
+      ? null
+      : new (await import('./platform/limits/redis-buckets.ts')).RedisBuckets(redisUrl, pool, log)
   const stopping = new AbortController()
   const context: AppsContext = {
     config,

@@ -14,7 +14,7 @@ import { mintApiKey } from '../kinds/orgs/identity/api-key.ts'
 import { insertApiKey } from '../kinds/orgs/identity/api-key-statements.ts'
 import { insertMember, insertWorkspace } from '../kinds/orgs/identity/membership-statements.ts'
 import type { FakeAgent } from './fake-agent.ts'
-import { startPostgres } from './postgres.ts'
+import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export interface Tenant {
   readonly workspaceId: string
@@ -64,9 +64,14 @@ export class Harness {
   }
 
   static async start(): Promise<Harness> {
-    const postgres = await startPostgres()
+    return Harness.on(await startPostgres())
+  }
+
+  /** @param address at which control reaches the server */
+  static async on(postgres: TestPostgres, address: Pick<TestPostgres, 'host' | 'port'> = postgres): Promise<Harness> {
     const dataDir = await mkdtemp(join(tmpdir(), 'offshoot-control-'))
-    const { host, port, user, password } = postgres
+    const { user, password } = postgres
+    const { host, port } = address
     const database = { host, port, user, password, database: 'postgres' }
     const pool = new Pool(database)
     // PostgreSQL breaks every connection when it stops.

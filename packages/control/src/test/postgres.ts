@@ -1,5 +1,5 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -17,15 +17,28 @@ export interface TestPostgres {
   readonly password: string
   /** @param signal SIGTERM waits until connections have closed; SIGINT breaks them */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<void>
+  /** @param signal SIGINT breaks all connections; SIGQUIT does so without a checkpoint, as a crash does */
+  restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
+  /** A copy of this server, which must have no connections. From then on each commit waits for the copy. */
+  replica(): Promise<TestPostgres>
 }
 
 /** A cluster of its own in a temporary folder, without fsync. `stop` ends it and removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const template = await postgresTemplate()
+  return serve(await copyOf(template.data), template.binaries)
+}
+
+/** @returns the folder that contains the copy */
+async function copyOf(data: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-pg-'))
   await chmod(folder, 0o755)
+  await promisify(execFile)('cp', ['--archive', '--reflink=auto', data, join(folder, 'data')])
+  return folder
+}
+
+async function serve(folder: string, binaries: string): Promise<TestPostgres> {
   const data = join(folder, 'data')
-  await promisify(execFile)('cp', ['--archive', '--reflink=auto', template.data, data])
   const port = await findFreePort()
   const settings = {
     port,
@@ -36,10 +49,33 @@ export async function startPostgres(): Promise<TestPostgres> {
   }
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const options = { ...POSTGRES_PROCESS, cwd: folder, stdio: 'ignore' } as const
-  const server = spawn(join(template.binaries, 'bin/postgres'), ['-D', data, ...args], options)
   const address = { host: '127.0.0.1', port, user: 'postgres', password: PASSWORD }
-  await untilAnswering(server, address)
-  return { ...address, stop: (signal = 'SIGTERM') => stop(server, folder, signal) }
+  let server: ChildProcess
+  const start = async () => {
+    server = spawn(join(binaries, 'bin/postgres'), ['-D', data, ...args], options)
+    await untilAnswering(server, address)
+  }
+  const restart = async (signal: NodeJS.Signals) => {
+    await end(server, signal)
+    await start()
+  }
+  const replica = async () => {
+    await end(server, 'SIGINT')
+    const copy = await copyOf(data)
+    const source = Object.entries(address).map(([name, value]) => `${name}=${value}`)
+    const follow = `primary_conninfo = '${source.join(' ')} application_name=replica'\nwal_retrieve_retry_interval = 100\n`
+    await appendFile(join(copy, 'data/postgresql.auto.conf'), follow)
+    await writeFile(join(copy, 'data/standby.signal'), '')
+    await appendFile(join(data, 'postgresql.auto.conf'), "synchronous_standby_names = 'replica'\n")
+    await start()
+    return serve(copy, binaries)
+  }
+  await start()
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    await end(server, signal)
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { ...address, stop, restart, replica }
 }
 
 async function untilAnswering(server: ChildProcess, address: ClientConfig): Promise<void> {
@@ -56,13 +92,11 @@ async function untilAnswering(server: ChildProcess, address: ClientConfig): Prom
   }
 }
 
-async function stop(server: ChildProcess, folder: string, signal: NodeJS.Signals): Promise<void> {
+async function end(server: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const gone = new Promise((resolve) => server.once('exit', resolve))
-  if (server.exitCode === null) {
-    server.kill(signal)
-    const impatience = setTimeout(() => server.kill('SIGINT'), STOP_PATIENCE_MS)
-    await gone
-    clearTimeout(impatience)
-  }
-  await rm(folder, { recursive: true, force: true })
+  if (server.exitCode !== null) return
+  server.kill(signal)
+  const impatience = setTimeout(() => server.kill('SIGINT'), STOP_PATIENCE_MS)
+  await gone
+  clearTimeout(impatience)
 }

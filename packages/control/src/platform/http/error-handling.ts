@@ -1,5 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { METHODS } from './method-not-allowed.ts'
+import { isDatabaseUnreachable } from '../db/database-unreachable.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 /** Maps error codes of Fastify and PostgreSQL to API errors. */
@@ -30,7 +31,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status === 413) reply.removeHeader('connection')
   // A route sets `allow` itself. Methods that no route takes, such as PROPFIND, have no route that could refuse them.
   if (status === 405 && !reply.hasHeader('allow')) reply.header('allow', ROUTED.join(', '))
-  if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')
+  if (refusal.kind === 'rateLimited' || refusal.kind === 'databaseUnreachable') reply.header('retry-after', '1')
   return reply.code(status).send(body)
 }
 
@@ -51,5 +52,6 @@ function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) {
     return new ApiError('invalidField', {}, { cause: error })
   }
+  if (isDatabaseUnreachable(error)) return new ApiError('databaseUnreachable', {}, { cause: error })
   return new ApiError('internal', { detail: `request ${request.id}` }, { cause: error })
 }

@@ -12,6 +12,7 @@ export const ERRORS_EVERYWHERE: readonly ErrorName[] = [
   'unsupportedMediaType',
   'shuttingDown',
   'databaseFull',
+  'databaseUnreachable',
   'internal',
 ]
 

@@ -1,0 +1,175 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../../test/fake-agent.ts'
+import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
+
+/** Requests that are under way at the same time. */
+const CALLERS = 8
+
+/** An address whose connections reach one server, and after a failover another one, as a virtual IP address does. */
+class MovableAddress {
+  readonly host = '127.0.0.1'
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #target: TestPostgres
+
+  private constructor(target: TestPostgres) {
+    this.#target = target
+    this.#server = createServer((socket) => {
+      const upstream = connect(this.#target.port, this.#target.host)
+      for (const [from, to] of [
+        [socket, upstream],
+        [upstream, socket],
+      ] as const) {
+        this.#sockets.add(from)
+        from.on('error', () => undefined).on('close', () => to.destroy())
+        from.pipe(to)
+      }
+    })
+  }
+
+  static async before(target: TestPostgres): Promise<MovableAddress> {
+    const address = new MovableAddress(target)
+    await once(address.#server.listen(0, address.host), 'listening')
+    return address
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  moveTo(target: TestPostgres): void {
+    this.#target = target
+    for (const socket of this.#sockets) socket.destroy()
+    this.#sockets.clear()
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+}
+
+describe('an outage of control’s PostgreSQL', () => {
+  let postgres: TestPostgres
+  let replica: TestPostgres
+  let address: MovableAddress
+  let harness: Harness
+  let agent: FakeAgent
+  let control: RunningControl
+  let tenant: Tenant
+
+  beforeAll(async () => {
+    postgres = await startPostgres()
+    replica = await postgres.replica()
+    address = await MovableAddress.before(postgres)
+    harness = await Harness.on(postgres, address)
+    agent = await FakeAgent.start()
+    control = await harness.control([agent])
+    tenant = await harness.tenant(control, 'tenant')
+  })
+  afterAll(async () => {
+    await harness.stop()
+    await replica.stop('SIGINT')
+    address.close()
+    await agent.kill()
+  })
+
+  const ask = (method: string, path: string, body?: unknown) =>
+    call(control.url, method, path, { token: tenant.key, ...(body !== undefined && { body }) })
+  const rows = async (): Promise<string[]> =>
+    (await ask('GET', '/v1/sandboxes?limit=1000')).body.map(({ id }: { id: string }) => id)
+
+  /** Creates, lists and deletes sandboxes until `outage` is over and each caller has succeeded again. */
+  async function during(outage: () => Promise<unknown>) {
+    const answers: Answer[] = []
+    const kept: string[] = []
+    const deleted: string[] = []
+    let isOver = false
+    const caller = async () => {
+      for (let isServed = false; !isServed;) {
+        const wasOver = isOver
+        const created = await ask('POST', '/v1/sandboxes', { template: 'base' })
+        answers.push(created, await ask('GET', '/v1/sandboxes'))
+        if (created.status !== 201) continue
+        const { id } = created.body as { id: string }
+        const removed = kept.length > deleted.length ? await ask('DELETE', `/v1/sandboxes/${id}`) : null
+        if (removed === null) kept.push(id)
+        else answers.push(removed)
+        if (removed?.status === 204) deleted.push(id)
+        isServed = wasOver
+      }
+    }
+    const callers = Array.from({ length: CALLERS }, caller)
+    await eventually(() => kept.length > CALLERS)
+    await outage()
+    isOver = true
+    await Promise.all(callers)
+    return { answers, kept, deleted }
+  }
+
+  /** Refusals say that they may be repeated. Acknowledged changes are there, and rows and agent agree. */
+  async function expectWhole({ answers, kept, deleted }: Awaited<ReturnType<typeof during>>): Promise<void> {
+    const refused = answers.filter(({ status }) => status >= 300)
+    for (const { status, headers, body } of refused)
+      expect([status, body.error, headers.get('retry-after')]).toEqual([502, 'service database unreachable', '1'])
+    expect(await rows()).toEqual(expect.arrayContaining(kept))
+    expect((await rows()).filter((id) => deleted.includes(id))).toEqual([])
+    await eventually(async () => {
+      const [known, real] = [await rows(), [...agent.state.sandboxes.keys()]]
+      return known.toSorted().join() === real.toSorted().join()
+    })
+  }
+
+  /** The number of events of a kind that control has stored for a sandbox. */
+  const events = async (id: string, type: string) =>
+    (await ask('GET', `/v1/events?sandbox_id=${id}&type=${type}`)).body.length
+
+  it.each(['SIGINT', 'SIGQUIT'] as const)(
+    'that is a restart by %s lets requests wait or answers 502 with Retry-After, and loses nothing',
+    async (signal) => {
+      const load = await during(() => postgres.restart(signal))
+      await expectWhole(load)
+      for (const id of load.kept.slice(-CALLERS))
+        await eventually(async () => (await events(id, 'sandbox.running')) === 1)
+    },
+  )
+
+  it('does not end event streams', async () => {
+    const { id } = (await ask('POST', '/v1/sandboxes', { template: 'base' })).body
+    const streams: ServerResponse[] = []
+    agent.onOperation = (request, response) => {
+      if (request.url?.includes('/events') !== true) return false
+      streams.push(response.writeHead(200, { 'content-type': 'text/event-stream' }))
+      response.write('event: ev\ndata: before\n\n')
+      return true
+    }
+    const headers = { authorization: `Bearer ${tenant.key}`, accept: 'text/event-stream' }
+    const { body } = await fetch(`${control.url}/v1/sandboxes/${id}/events`, { headers })
+    if (body === null) throw new Error('no stream')
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader.read()).value).toContain('data: before')
+    await postgres.restart('SIGQUIT')
+    streams[0]?.end('event: ev\ndata: after\n\n')
+    expect((await reader.read()).value).toContain('data: after')
+    expect((await reader.read()).done).toBe(true)
+  })
+
+  // The last one: the first server is gone afterwards.
+  it('that is a failover to a replica behind the same address loses nothing and deletes nothing', async () => {
+    const clusterId = agent.state.clusterId
+    const load = await during(async () => {
+      await postgres.stop('SIGINT')
+      address.moveTo(replica)
+      const { rows: promoted } = await harness.pool.query('select pg_promote() as is_promoted')
+      expect(promoted).toEqual([{ is_promoted: true }])
+    })
+    await expectWhole(load)
+    expect(agent.state.clusterId).toBe(clusterId)
+    const waiting = await harness.pool.query('select * from reconcile_waiting')
+    expect(waiting.rows).toEqual([])
+  })
+})

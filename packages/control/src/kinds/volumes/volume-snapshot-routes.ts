@@ -72,6 +72,8 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingConte
       const query = parseWith(createdQuery, request.query)
       const { name } = request.params as { name: string }
       const { workspaceId } = callerOf(request)
+      // PostgreSQL cannot read NUL in a text.
+      if (name.includes('\0')) throw new ApiError('notFound')
       const rows = await listPage(control, request, reply, {
         order: ORDER,
         owner: `${workspaceId}/${name}`,

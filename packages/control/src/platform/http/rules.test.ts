@@ -156,7 +156,7 @@ describe('rules for every route', () => {
     ['GET', '/v1/sandboxes/123/exec', 'POST, OPTIONS'],
     ['DELETE', '/v1/templates', 'GET, HEAD, OPTIONS'],
     ['POST', '/healthz', 'GET, HEAD, OPTIONS'],
-    ['POST', '/v1/me', 'GET, HEAD, OPTIONS'],
+    ['POST', '/v1/me', 'GET, HEAD, DELETE, OPTIONS'],
     ['QUERY', '/v1/me', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
     ['PROPFIND', '/v1/me', 'GET, HEAD, POST, PUT, PATCH, DELETE'],
   ])('answers 405 in JSON to %s %s', async (method, path, allow) => {

@@ -5,7 +5,7 @@ import LongestFirst from './tests/setup/longest-first.ts'
  * Test files that run at the same time. All projects have the same number, so that Vitest runs them in one group: no
  * CPU is idle at the end of one project while the next one waits.
  */
-const maxWorkers = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 4)
+const maxWorkers = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
 const sequence = { groupOrder: 0 }
 
 /**

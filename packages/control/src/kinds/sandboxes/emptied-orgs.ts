@@ -24,7 +24,7 @@ const PATIENCE_MS = 60_000
 /** Milliseconds between two polls. */
 const LOOK_MS = 200
 
-type OrgRemover = Remover & Pick<SandboxesContext, 'payments' | 'log'>
+type OrgRemover = Remover & Pick<SandboxesContext, 'payments'>
 
 /**
  * Empties deleted workspaces and then removes them; one process handles each workspace. Every round marks the current
@@ -66,14 +66,15 @@ async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId
 }
 
 /**
- * Cancels the workspace's subscriptions.
- * @throws ApiError 502; then the workspace is kept, and the reaper tries again
+ * Cancels the workspace's subscriptions. If that fails, or if this process knows no payment provider, the workspace is kept,
+ * and the reaper of any process tries again: a removed workspace would go on paying.
+ * @throws ApiError 502, or Error
  */
-async function endPayments({ database, payments, log }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {
+async function endPayments({ database, payments }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {
   const [account] = await accountOf(database.pool, workspaceId)
   const customer = account?.customer_id
   if (customer === null || customer === undefined) return
   if (payments === null)
-    log.error({ workspace: workspaceId, customer }, 'no payment provider: subscriptions not cancelled')
-  else await payments.cancelSubscriptions(customer)
+    throw new Error(`customer ${customer} may have subscriptions, and no payment provider is configured`)
+  await payments.cancelSubscriptions(customer)
 }

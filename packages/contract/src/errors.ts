@@ -149,7 +149,7 @@ const registry = {
   gitProvider: { status: 502, error: 'git provider unreachable' },
   agentUnreachable: { status: 502, error: 'agent unreachable' },
   /**
-   * Control's PostgreSQL restarts or fails over. Comes with the header `Retry-After: 1`. A change may have been made
+   * Control's PostgreSQL restarts or fails over. A change may have been made
    * before the connection broke, so look first, or send an `Idempotency-Key`.
    */
   databaseUnreachable: { status: 502, error: 'service database unreachable' },

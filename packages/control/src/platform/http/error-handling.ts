@@ -31,7 +31,7 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   if (status === 413) reply.removeHeader('connection')
   // A route sets `allow` itself. Methods that no route takes, such as PROPFIND, have no route that could refuse them.
   if (status === 405 && !reply.hasHeader('allow')) reply.header('allow', ROUTED.join(', '))
-  if (refusal.kind === 'rateLimited' || refusal.kind === 'databaseUnreachable') reply.header('retry-after', '1')
+  if (refusal.kind === 'rateLimited') reply.header('retry-after', '1')
   return reply.code(status).send(body)
 }
 

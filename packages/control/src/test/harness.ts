@@ -9,6 +9,7 @@ import { Pool } from 'pg'
 import { pino } from 'pino'
 import type { z } from 'zod'
 import { type Control, startControl } from '../control.ts'
+import { outliveBrokenConnections } from '../platform/db/outlive-broken-connections.ts'
 import { createServer } from '../server.ts'
 import { mintApiKey } from '../kinds/orgs/identity/api-key.ts'
 import { insertApiKey } from '../kinds/orgs/identity/api-key-statements.ts'
@@ -74,8 +75,7 @@ export class Harness {
     const { host, port } = address
     const database = { host, port, user, password, database: 'postgres' }
     const pool = new Pool(database)
-    // PostgreSQL breaks every connection when it stops.
-    pool.on('error', () => undefined)
+    outliveBrokenConnections(pool)
     const settings = { database, data_dir: dataDir, cors_origins: ['https://app.example.com'], commit: 'abc' }
     return new Harness(pool, settings, async () => {
       await pool.end()

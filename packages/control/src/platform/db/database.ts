@@ -46,8 +46,7 @@ export function clientConfig(address: DatabaseAddress): ClientConfig {
 /** @param onError called when an idle connection breaks; the pool replaces the connection */
 export function openDatabase(address: DatabaseAddress, onError: (error: Error) => void): Database {
   const pool = new TenantPool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
-  pool.on('error', onError)
-  outliveBrokenConnections(pool)
+  outliveBrokenConnections(pool, onError)
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) })
   return { pool, db, close: () => db.destroy() }
 }

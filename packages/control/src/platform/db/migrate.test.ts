@@ -4,6 +4,7 @@ import { catalogOf } from '../../test/catalog.ts'
 import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
 import { type Database, openDatabase } from './database.ts'
 import { migrate } from './migrate.ts'
+import { outliveBrokenConnections } from './outlive-broken-connections.ts'
 
 describe('migrate', () => {
   let postgres: TestPostgres
@@ -20,6 +21,7 @@ describe('migrate', () => {
   beforeAll(async () => {
     postgres = await startPostgres()
     pool = new Pool({ ...postgres, database: 'postgres' })
+    outliveBrokenConnections(pool)
   })
 
   afterAll(async () => {

@@ -33,7 +33,6 @@ describe('SQL over HTTP', () => {
   beforeAll(async () => {
     postgres = await startPostgres()
     server = new pg.Pool({ ...postgres, database: 'postgres' })
-    // A connection that is being closed still hears that PostgreSQL stops.
     outliveBrokenConnections(server)
     await server.query('create database app')
     agent = await FakeAgent.start({ templates: ['postgres-16'] })

@@ -114,9 +114,7 @@ export class Connections {
       idleTimeoutMillis: KEEP_MS,
       options: `-c statement_timeout=${DEFAULT_TIMEOUT_MS}`,
     })
-    // An idle connection broke. The next request opens another.
-    pool.on('error', () => undefined)
-    // A connection may also break in use: the database may be deleted, or its owner may kill the server, at any moment.
+    // The database may be deleted, or its owner may kill the server, at any moment. The next request opens another connection.
     outliveBrokenConnections(pool)
     return pool
   }

@@ -488,8 +488,7 @@ export type Of_kinds_volumes_volume_statements = [
 ]
 
 export type Of_platform_audit_audit_statements = [
-  Assert<Agreement<typeof platform_audit_audit_statements.insertEntry, {  }, [string, string, string, string, string, string, string, string]>>,
-  Assert<Agreement<typeof platform_audit_audit_statements.insertRequest, { "id": string }, [string, string, string, string, string, string, string, string]>>,
+  Assert<Agreement<typeof platform_audit_audit_statements.insertEntry, { "id": string }, [string, string, string, string, string, string, string, string]>>,
   Assert<Agreement<typeof platform_audit_audit_statements.noteStatus, {  }, [string, number]>>,
   Assert<Agreement<typeof platform_audit_audit_statements.removeOldEntries, {  }, []>>,
 ]

@@ -11,7 +11,7 @@ import { parseBody, parseWith } from '../../platform/http/body.ts'
 import { createdBetween, equals, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'
 import { createVolume } from './create-volume.ts'
-import { findVolume } from './find-volume.ts'
+import { findVolume, volumeNameOf } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
 import { volumeRemains } from './volume-remains.ts'
 import { presentVolumeSnapshot, VOLUME_COLUMNS, type VolumeRow } from './volume-row.ts'
@@ -70,10 +70,8 @@ export function volumeSnapshotRoutes(app: FastifyInstance, control: BillingConte
     },
     handler: async (request, reply) => {
       const query = parseWith(createdQuery, request.query)
-      const { name } = request.params as { name: string }
+      const name = volumeNameOf(request)
       const { workspaceId } = callerOf(request)
-      // PostgreSQL cannot read NUL in a text.
-      if (name.includes('\0')) throw new ApiError('notFound')
       const rows = await listPage(control, request, reply, {
         order: ORDER,
         owner: `${workspaceId}/${name}`,

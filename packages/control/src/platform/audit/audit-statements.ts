@@ -4,7 +4,7 @@ import { type Queryable, statement } from '../db/statement.ts'
 import type { Actor } from './actor.ts'
 
 export const insertEntry = statement<
-  never,
+  { readonly id: string },
   [
     workspaceId: string | null,
     actorType: string,
@@ -18,28 +18,10 @@ export const insertEntry = statement<
 >(
   'insert-audit-entry',
   `insert into audit_log (workspace_id, actor_type, actor_id, action, target, ip, request_id, details)
-   values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-)
-
-/** Entry of a request that is about to run. Its status follows after the answer. */
-export const insertRequest = statement<
-  { readonly id: string },
-  readonly [
-    workspaceId: string | null,
-    actorType: string,
-    actorId: string | null,
-    action: string,
-    target: string | null,
-    ip: string | null,
-    requestId: string | null,
-    details: string,
-  ]
->(
-  'insert-audited-request',
-  `insert into audit_log (workspace_id, actor_type, actor_id, action, target, ip, request_id, details)
    values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
 )
 
+/** Adds the status of the answer to the entry of a request. */
 export const noteStatus = statement<never, [id: string, status: number]>(
   'note-status-of-audited-request',
   `update audit_log set details = details || jsonb_build_object('status', $2::int) where id = $1`,
@@ -53,11 +35,16 @@ export interface Deed {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** Call it in the transaction of the action itself, so that an action is committed only with its entry. */
-export async function recordDeed(on: Queryable, actor: Actor, deed: Deed): Promise<void> {
+/**
+ * Call it in the transaction of the action itself, so that an action is committed only with its entry.
+ * @returns the id of the entry
+ */
+export async function recordDeed(on: Queryable, actor: Actor, deed: Deed): Promise<string | undefined> {
   const { workspaceId, action, target, details = {} } = deed
   const { type, id, ip, requestId } = actor
-  await insertEntry(on, workspaceId, type, id, action, target, ip, requestId, JSON.stringify(details))
+  const text = JSON.stringify(details)
+  const [entry] = await insertEntry(on, workspaceId, type, id, action, target, ip, requestId, text)
+  return entry?.id
 }
 
 /** Upper limit of entries deleted by one sweep. The next sweep deletes the rest. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { actorOf } from '../audit/actor.ts'
-import { insertRequest, noteStatus } from '../audit/audit-statements.ts'
+import { noteStatus, recordDeed } from '../audit/audit-statements.ts'
 import type { Platform } from '../platform.ts'
 
 declare module 'fastify' {
@@ -31,13 +31,11 @@ export function registerAudit(app: FastifyInstance, { database: { pool } }: Plat
   app.addHook('preHandler', async (request) => {
     const action = actionOf(request)
     if (action === null) return
-    const { type, id, ip, requestId } = actorOf(request)
     const { method, routeOptions, headers, admitted } = request
     const details = { method, route: routeOptions.url, user_agent: shown(headers['user-agent']) }
     const workspaceId = admitted === null ? null : (admitted.org?.id ?? admitted.caller.workspaceId)
-    const values = [workspaceId, type, id, action, targetOf(request), ip, requestId, JSON.stringify(details)] as const
-    const [entry] = await insertRequest(pool, ...values)
-    request.auditId = entry?.id ?? null
+    const deed = { workspaceId, action, target: targetOf(request), details }
+    request.auditId = (await recordDeed(pool, actorOf(request), deed)) ?? null
   })
   app.addHook('onResponse', async ({ auditId, log }, { statusCode }) => {
     if (auditId === null) return

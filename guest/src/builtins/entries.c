@@ -11,23 +11,23 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 
 int builtin_stat(char *const *argv)
 {
-	struct place place;
+	struct resolved_path resolved;
 	struct stat about;
 	char target[PATH_MAX] = "";
-	int error = place_open(&place, argv[0], false);
-	if (error == 0 && fstatat(place.folder, place.name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+	int error = resolve_path(&resolved, argv[0], false);
+	if (error == 0 && fstatat(resolved.parent, resolved.name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 		error = errno;
 	if (error != 0)
 		return builtin_fail("stat", error);
-	ssize_t bytes = S_ISLNK(about.st_mode) ? readlinkat(place.folder, place.name, target, sizeof target - 1) : 0;
+	ssize_t bytes = S_ISLNK(about.st_mode) ? readlinkat(resolved.parent, resolved.name, target, sizeof target - 1) : 0;
 	if (bytes < 0)
 		return builtin_fail("readlink", errno);
 	target[bytes] = '\0';
-	answer_entry(&about, 0, place.name, target);
+	answer_entry(&about, 0, resolved.name, target);
 	return 0;
 }
 
@@ -59,21 +59,21 @@ int builtin_list(char *const *argv)
 
 int builtin_mkdir(char *const *argv)
 {
-	struct place place;
+	struct resolved_path resolved;
 	struct stat about;
 	bool makes_parents = argv[2][0] == '1';
-	int error = place_open(&place, argv[0], makes_parents);
+	int error = resolve_path(&resolved, argv[0], makes_parents);
 	if (error != 0)
 		return builtin_fail("mkdir", error);
-	if (mkdirat(place.folder, place.name, 0777) != 0) {
+	if (mkdirat(resolved.parent, resolved.name, 0777) != 0) {
 		error = errno;
-		bool is_there = error == EEXIST && makes_parents && fstatat(place.folder, place.name, &about, 0) == 0 &&
+		bool is_there = error == EEXIST && makes_parents && fstatat(resolved.parent, resolved.name, &about, 0) == 0 &&
 				S_ISDIR(about.st_mode);
 		return is_there ? 0 : builtin_fail("mkdir", error);
 	}
 	// The umask must not change a requested mode.
 	if (argv[1][0] != '\0' &&
-	    fchmodat(place.folder, place.name, (mode_t)strtoul(argv[1], NULL, 8) & 07777, 0) != 0)
+	    fchmodat(resolved.parent, resolved.name, (mode_t)strtoul(argv[1], NULL, 8) & 07777, 0) != 0)
 		return builtin_fail("chmod", errno);
 	return 0;
 }
@@ -81,14 +81,14 @@ int builtin_mkdir(char *const *argv)
 // One rename. Fails with EXDEV between file systems: copying would not be atomic.
 int builtin_move(char *const *argv)
 {
-	struct place from, to;
-	int error = place_open(&from, argv[0], false);
+	struct resolved_path from, to;
+	int error = resolve_path(&from, argv[0], false);
 	if (error == 0)
-		error = place_open(&to, argv[1], argv[3][0] == '1');
-	if (error == 0 && (place_is_dot(&from) || place_is_dot(&to)))
+		error = resolve_path(&to, argv[1], argv[3][0] == '1');
+	if (error == 0 && (is_dot(&from) || is_dot(&to)))
 		error = EBUSY;
 	unsigned int flags = argv[2][0] == '1' ? 0 : RENAME_NOREPLACE;
-	if (error == 0 && renameat2(from.folder, from.name, to.folder, to.name, flags) != 0)
+	if (error == 0 && renameat2(from.parent, from.name, to.parent, to.name, flags) != 0)
 		error = errno;
 	return error == 0 ? 0 : builtin_fail("move", error);
 }

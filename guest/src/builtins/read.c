@@ -10,7 +10,7 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 
 // Checks the kind before it opens the file: open() of a device may have effects, and of a FIFO may block.
 static int open_regular(const char *path, struct stat *about)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "builtins/builtins.h"
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 
 static int remove_folder(int parent, const char *name, dev_t device);
 
@@ -53,19 +53,19 @@ static int remove_folder(int parent, const char *name, dev_t device)
 
 int builtin_remove(char *const *argv)
 {
-	struct place place;
+	struct resolved_path resolved;
 	struct stat about, folder;
-	int error = place_open(&place, argv[0], false);
-	if (error == 0 && (fstatat(place.folder, place.name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
-			   fstat(place.folder, &folder) != 0))
+	int error = resolve_path(&resolved, argv[0], false);
+	if (error == 0 && (fstatat(resolved.parent, resolved.name, &about, AT_SYMLINK_NOFOLLOW) != 0 ||
+			   fstat(resolved.parent, &folder) != 0))
 		error = errno;
-	if (error == 0 && place_is_dot(&place))
+	if (error == 0 && is_dot(&resolved))
 		error = EBUSY;
 	if (error != 0)
 		return builtin_fail("remove", error);
 	if (!S_ISDIR(about.st_mode))
-		error = unlinkat(place.folder, place.name, 0) != 0 ? errno : 0;
+		error = unlinkat(resolved.parent, resolved.name, 0) != 0 ? errno : 0;
 	else
-		error = argv[1][0] == '1' ? remove_folder(place.folder, place.name, folder.st_dev) : EISDIR;
+		error = argv[1][0] == '1' ? remove_folder(resolved.parent, resolved.name, folder.st_dev) : EISDIR;
 	return error == 0 ? 0 : builtin_fail("remove", error);
 }

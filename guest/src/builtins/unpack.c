@@ -14,7 +14,7 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 #include "builtins/tar-header.h"
 
 enum { EXTRA_MAX_BYTES = 256 * 1024, FOLDERS_MAX = 1000000 };

@@ -16,7 +16,7 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 
 struct draft {
 	int fd;
@@ -37,20 +37,20 @@ static int choose_name(struct draft *draft)
 }
 
 // Only a regular file that this user may write can be replaced.
-static int check_replaced(const struct place *place, struct draft *draft)
+static int check_replaced(const struct resolved_path *resolved, struct draft *draft)
 {
-	if (fstatat(place->folder, place->name, &draft->old, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(resolved->parent, resolved->name, &draft->old, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : errno;
 	if (S_ISDIR(draft->old.st_mode))
 		return EISDIR;
 	if (!S_ISREG(draft->old.st_mode))
 		return EINVAL;
 	draft->replaces = true;
-	return faccessat(place->folder, place->name, W_OK, AT_EACCESS) != 0 ? errno : 0;
+	return faccessat(resolved->parent, resolved->name, W_OK, AT_EACCESS) != 0 ? errno : 0;
 }
 
 // Starts the cleanup process. It removes the draft when the pipe is closed without a byte that reports success.
-static int start_cleanup(const struct place *place, const struct draft *draft)
+static int start_cleanup(const struct resolved_path *resolved, const struct draft *draft)
 {
 	int pipe_fds[2];
 	if (pipe2(pipe_fds, O_CLOEXEC) != 0)
@@ -64,7 +64,7 @@ static int start_cleanup(const struct place *place, const struct draft *draft)
 		close(STDERR_FILENO);
 		char success;
 		if (read(pipe_fds[0], &success, 1) == 0)
-			unlinkat(place->folder, draft->name, 0);
+			unlinkat(resolved->parent, draft->name, 0);
 		_exit(0);
 	}
 	close(pipe_fds[0]);
@@ -72,23 +72,23 @@ static int start_cleanup(const struct place *place, const struct draft *draft)
 }
 
 // Sets `cleanup` to the pipe of the cleanup process, or to -1 when none is needed.
-static int open_draft(const struct place *place, struct draft *draft, int *cleanup)
+static int open_draft(const struct resolved_path *resolved, struct draft *draft, int *cleanup)
 {
 	*cleanup = -1;
 	int error = choose_name(draft);
 	if (error != 0)
 		return error;
-	draft->fd = openat(place->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	draft->fd = openat(resolved->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 	if (draft->fd >= 0)
 		return 0;
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
 		return errno;
 	// The cleanup process starts before the draft exists, so that no draft is ever without it.
-	*cleanup = start_cleanup(place, draft);
+	*cleanup = start_cleanup(resolved, draft);
 	if (*cleanup < 0)
 		return errno;
 	draft->has_name = true;
-	draft->fd = openat(place->folder, draft->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	draft->fd = openat(resolved->parent, draft->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return draft->fd < 0 ? errno : 0;
 }
 
@@ -125,32 +125,32 @@ static int set_owner_and_mode(const struct draft *draft, const char *mode)
 	return fchmod(draft->fd, wanted) != 0 ? errno : 0;
 }
 
-static int put_in_place(const struct place *place, const struct draft *draft)
+static int put_in_place(const struct resolved_path *resolved, const struct draft *draft)
 {
 	char path[DESCRIPTOR_PATH_BYTES];
 	descriptor_path(path, draft->fd);
 	if (!draft->has_name && !draft->replaces &&
-	    linkat(AT_FDCWD, path, place->folder, place->name, AT_SYMLINK_FOLLOW) == 0)
+	    linkat(AT_FDCWD, path, resolved->parent, resolved->name, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
-	if (!draft->has_name && linkat(AT_FDCWD, path, place->folder, draft->name, AT_SYMLINK_FOLLOW) != 0)
+	if (!draft->has_name && linkat(AT_FDCWD, path, resolved->parent, draft->name, AT_SYMLINK_FOLLOW) != 0)
 		return errno;
-	if (renameat(place->folder, draft->name, place->folder, place->name) == 0)
+	if (renameat(resolved->parent, draft->name, resolved->parent, resolved->name) == 0)
 		return 0;
 	int error = errno;
-	unlinkat(place->folder, draft->name, 0);
+	unlinkat(resolved->parent, draft->name, 0);
 	return error;
 }
 
 // In a session of its own, which KILL does not reach: a KILL between link and rename would leave the hidden name
 // behind.
-static int put_in_place_unkillable(const struct place *place, const struct draft *draft)
+static int put_in_place_unkillable(const struct resolved_path *resolved, const struct draft *draft)
 {
 	pid_t pid = fork();
 	if (pid < 0)
 		return errno;
 	if (pid == 0) {
 		setsid();
-		_exit(put_in_place(place, draft));
+		_exit(put_in_place(resolved, draft));
 	}
 	int status;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -161,22 +161,22 @@ static int put_in_place_unkillable(const struct place *place, const struct draft
 int builtin_write(char *const *argv)
 {
 	size_t path_bytes = strlen(argv[0]);
-	struct place place;
+	struct resolved_path resolved;
 	struct draft draft = {.fd = -1};
 	int cleanup;
 	uint64_t total = 0;
 	// Beyond the file size limit write() then fails with EFBIG, instead of ending this process.
 	signal(SIGXFSZ, SIG_IGN);
-	int error = place_open(&place, argv[0], argv[2][0] == '1');
+	int error = resolve_path(&resolved, argv[0], argv[2][0] == '1');
 	if (error == 0)
-		error = place_follow(&place);
+		error = follow_links(&resolved);
 	if (error != 0)
 		return builtin_fail("folder", error);
-	if (place_is_dot(&place) || argv[0][path_bytes - 1] == '/')
+	if (is_dot(&resolved) || argv[0][path_bytes - 1] == '/')
 		return builtin_fail("open", EISDIR);
-	error = check_replaced(&place, &draft);
+	error = check_replaced(&resolved, &draft);
 	if (error == 0)
-		error = open_draft(&place, &draft, &cleanup);
+		error = open_draft(&resolved, &draft, &cleanup);
 	if (error != 0)
 		return builtin_fail("open", error);
 	error = copy_stdin(draft.fd, &total);
@@ -184,7 +184,7 @@ int builtin_write(char *const *argv)
 		return builtin_fail("write", error);
 	error = set_owner_and_mode(&draft, argv[1]);
 	if (error == 0)
-		error = put_in_place_unkillable(&place, &draft);
+		error = put_in_place_unkillable(&resolved, &draft);
 	if (error != 0)
 		return builtin_fail("rename", error);
 	if (cleanup >= 0 && write(cleanup, "1", 1) != 1)

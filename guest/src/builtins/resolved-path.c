@@ -1,4 +1,4 @@
-#include "builtins/place.h"
+#include "builtins/resolved-path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int open_folder(int from, char *path, bool makes_parents)
 	return folder;
 }
 
-static int open_from(struct place *place, int from, const char *path, bool makes_parents)
+static int open_from(struct resolved_path *resolved, int from, const char *path, bool makes_parents)
 {
 	char copy[PATH_MAX];
 	size_t bytes = strlen(path);
@@ -52,32 +52,32 @@ static int open_from(struct place *place, int from, const char *path, bool makes
 	const char *name = slash == NULL ? copy : slash + 1;
 	if (strlen(name) > NAME_MAX)
 		return ENAMETOOLONG;
-	strcpy(place->name, name[0] == '\0' ? "." : name);
+	strcpy(resolved->name, name[0] == '\0' ? "." : name);
 	if (slash == NULL)
 		strcpy(copy, ".");
 	else if (slash == copy)
 		strcpy(copy, "/");
 	else
 		*slash = '\0';
-	place->folder = open_folder(from, copy, makes_parents);
-	return place->folder < 0 ? errno : 0;
+	resolved->parent = open_folder(from, copy, makes_parents);
+	return resolved->parent < 0 ? errno : 0;
 }
 
-int place_open(struct place *place, const char *path, bool makes_parents)
+int resolve_path(struct resolved_path *resolved, const char *path, bool makes_parents)
 {
-	return path[0] != '/' ? EINVAL : open_from(place, AT_FDCWD, path, makes_parents);
+	return path[0] != '/' ? EINVAL : open_from(resolved, AT_FDCWD, path, makes_parents);
 }
 
-int place_follow(struct place *place)
+int follow_links(struct resolved_path *resolved)
 {
 	for (int links = 0; links < LINKS_MAX; links++) {
 		char target[PATH_MAX];
-		ssize_t bytes = readlinkat(place->folder, place->name, target, sizeof target - 1);
+		ssize_t bytes = readlinkat(resolved->parent, resolved->name, target, sizeof target - 1);
 		if (bytes < 0)
 			return errno == EINVAL || errno == ENOENT ? 0 : errno;
 		target[bytes] = '\0';
-		int from = place->folder;
-		int error = open_from(place, from, target, false);
+		int from = resolved->parent;
+		int error = open_from(resolved, from, target, false);
 		close(from);
 		if (error != 0)
 			return error;
@@ -85,7 +85,7 @@ int place_follow(struct place *place)
 	return ELOOP;
 }
 
-bool place_is_dot(const struct place *place)
+bool is_dot(const struct resolved_path *resolved)
 {
-	return strcmp(place->name, ".") == 0 || strcmp(place->name, "..") == 0;
+	return strcmp(resolved->name, ".") == 0 || strcmp(resolved->name, "..") == 0;
 }

@@ -28,8 +28,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           retry: 1,
-          // The tests in tests/joint need no VM: they run control and edge together in this process.
-          include: ['packages/*/src/**/*.test.ts', 'tests/joint/**/*.test.ts'],
+          // The tests in tests/in-process need no VM: they run control and edge together in this process.
+          include: ['packages/*/src/**/*.test.ts', 'tests/in-process/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 120_000,
@@ -59,7 +59,7 @@ export default defineConfig({
           name: 'system',
           retry: 1,
           include: ['tests/**/*.test.ts'],
-          exclude: ['tests/joint/**'],
+          exclude: ['tests/in-process/**'],
           globalSetup: ['tests/setup/seed-folder.ts'],
           pool: 'forks',
           testTimeout: 240_000,

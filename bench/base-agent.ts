@@ -1,11 +1,11 @@
 import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AgentProcess } from '@offshoot/agent/test/agent-process'
-import { hold } from './held.ts'
+import { hold } from './cleanup.ts'
 
 const IMAGES = resolve(import.meta.dirname, '../.offshoot/images')
 
-export interface HeldAgent {
+export interface BaseAgent {
   readonly agent: AgentProcess
   /** Ends the agent and everything that it has started. */
   readonly release: () => Promise<void>
@@ -15,12 +15,12 @@ export interface HeldAgent {
  * An agent without control that has baked `base`, for measurements that are too slow or impossible through the public
  * API.
  */
-export async function agentOfBase(): Promise<HeldAgent> {
+export async function startBaseAgent(): Promise<BaseAgent> {
   return ready(await AgentProcess.create(undefined, { images_dir: IMAGES, templates: ['base'] }))
 }
 
 /** The same with a second template `large`, which is `base` with more memory. */
-export async function agentOfLarge(memoryMib: number, folder: string): Promise<HeldAgent> {
+export async function startLargeAgent(memoryMib: number, folder: string): Promise<BaseAgent> {
   const images = join(folder, 'images')
   const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]
   for (const place of [base, large]) await mkdir(place, { recursive: true })
@@ -34,7 +34,7 @@ export async function agentOfLarge(memoryMib: number, folder: string): Promise<H
   return ready(await AgentProcess.create(folder, { images_dir: images, templates: ['base', 'large'] }))
 }
 
-async function ready(agent: AgentProcess): Promise<HeldAgent> {
+async function ready(agent: AgentProcess): Promise<BaseAgent> {
   const release = hold(async () => agent.destroy())
   const prepared = await agent.run('prepare.ts')
   if (prepared.exitCode !== 0) throw new Error(prepared.output)

@@ -12,7 +12,7 @@ import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
 const MIB = 1024 * 1024
 const BOOT_MS = 60_000
 
-export interface ByHand {
+export interface BaselineBoot {
   /** A temporary folder. */
   readonly folder: string
   readonly rootfs: string
@@ -22,9 +22,9 @@ export interface ByHand {
 }
 
 /** Boots a VM of the service's kind without the service, and ends it after `use`. */
-export async function bootedByHand<T>(
+export async function bootBaseline<T>(
   { dataDir }: Offshoot,
-  { folder, rootfs, diskMib, memoryMib, volumes = [] }: ByHand,
+  { folder, rootfs, diskMib, memoryMib, volumes = [] }: BaselineBoot,
   use: (link: GuestLink) => Promise<T>,
 ): Promise<T> {
   const deadline = Deadline.after(BOOT_MS, 'boot by hand')

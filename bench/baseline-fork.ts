@@ -2,8 +2,8 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { QmpClient } from '@offshoot/qmp/client'
-import { copyMemory, layOwnPages } from './bare-memory.ts'
-import { BareVm, type Overlay, type Recipe } from './bare-vm.ts'
+import { copyMemory, layOwnPages } from './baseline-memory.ts'
+import { BaselineVm, type Overlay, type Recipe } from './baseline-vm.ts'
 
 const FORK_MS = 60_000
 let lastNumber = 0
@@ -13,29 +13,29 @@ let lastNumber = 0
  * the VM was restored from. Then it stops the VM, saves its own pages, its devices and its disk, and starts a QEMU over
  * them. It leaves out the hold, the records and the child's identity.
  */
-export class BareFork {
+export class BaselineFork {
   readonly #recipe: Recipe
-  readonly #parent: BareVm
+  readonly #parent: BaselineVm
   readonly #qmp: QmpClient
   #node: string
 
-  private constructor(recipe: Recipe, parent: BareVm, qmp: QmpClient) {
+  private constructor(recipe: Recipe, parent: BaselineVm, qmp: QmpClient) {
     this.#recipe = recipe
     this.#parent = parent
     this.#qmp = qmp
     this.#node = parent.node
   }
 
-  static async of(recipe: Recipe, parent: BareVm): Promise<BareFork> {
-    const deadline = Deadline.after(FORK_MS, 'monitor of a bare VM')
-    return new BareFork(recipe, parent, await QmpClient.connect(join(parent.folder, 'qmp.sock'), deadline))
+  static async of(recipe: Recipe, parent: BaselineVm): Promise<BaselineFork> {
+    const deadline = Deadline.after(FORK_MS, 'monitor of a baseline VM')
+    return new BaselineFork(recipe, parent, await QmpClient.connect(join(parent.folder, 'qmp.sock'), deadline))
   }
 
   /** One fork. Only the first of a parent is valid, because the recipe's disk chain has a fixed length. */
-  async fork(): Promise<{ readonly child: BareVm; readonly pausedMs: number }> {
+  async fork(): Promise<{ readonly child: BaselineVm; readonly pausedMs: number }> {
     const { folder, pid } = this.#parent
     const { bake, memoryBytes } = this.#recipe
-    const deadline = Deadline.after(FORK_MS, 'bare fork')
+    const deadline = Deadline.after(FORK_MS, 'baseline fork')
     const name = `fork${++lastNumber}`
     const path = (what: string) => join(folder, `${name}.${what}`)
     const overlay: Overlay = {
@@ -57,7 +57,7 @@ export class BareFork {
     await this.#qmp.execute('cont', {}, deadline)
     const pausedMs = performance.now() - stoppedAt
     this.#node = name
-    return { child: await BareVm.restore(this.#recipe, overlay), pausedMs }
+    return { child: await BaselineVm.restore(this.#recipe, overlay), pausedMs }
   }
 
   close(): void {

@@ -7,7 +7,7 @@ const free: string[] = []
 const all: string[] = []
 
 /** A TAP without a route, for a QEMU started by hand. Reused, and removed at the end of the bench. */
-export function takeBareTap(): string {
+export function takeBaselineTap(): string {
   const waiting = free.pop()
   if (waiting !== undefined) return waiting
   const tap = `ofb${process.pid}n${all.length}`
@@ -17,7 +17,7 @@ export function takeBareTap(): string {
   return tap
 }
 
-export function releaseBareTap(tap: string): void {
+export function releaseBaselineTap(tap: string): void {
   free.push(tap)
 }
 

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { imagesDir } from '../tests/setup/offshoot.ts'
-import { hold } from './held.ts'
-import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
+import { hold } from './cleanup.ts'
+import { releaseBaselineTap, takeBaselineTap, TAP_FD } from './baseline-tap.ts'
 
 /** Everything needed to start a template's QEMU by hand, read from one that the service runs. */
 export interface Recipe {
@@ -45,7 +45,7 @@ export async function readRecipe(dataDir: string, template: string, pid: number)
   const [name] = await readdir(join(agent, 'bakes', template))
   if (name === undefined) throw new Error(`no bake of ${template}`)
   const bake = join(agent, 'bakes', template, name)
-  const folder = await mkdtemp(join(dataDir, 'bare-'))
+  const folder = await mkdtemp(join(dataDir, 'baseline-'))
   const memoryBytes = Number(MEMORY.exec(args.join(' '))?.[1]) * 1024 * 1024
   return {
     args: args.map((arg) => withoutJail(arg, bake)),
@@ -77,7 +77,7 @@ async function findWithTap(dataDir: string): Promise<string> {
  * The floor of a create: the same QEMU with the same snapshot, without isolation, records or HTTP. The time runs from
  * the copy of the disk layer to the guest's first answer.
  */
-export class BareVm {
+export class BaselineVm {
   readonly link: GuestLink
   readonly folder: string
   /** The disk's active layer. */
@@ -96,7 +96,7 @@ export class BareVm {
     this.kill = hold(async () => this.#end())
   }
 
-  static async restore(recipe: Recipe, overlay?: Overlay): Promise<BareVm> {
+  static async restore(recipe: Recipe, overlay?: Overlay): Promise<BaselineVm> {
     const { args, bake, folder, withTap } = recipe
     const own = join(folder, String(++lastNumber), 'vm')
     await mkdir(own, { recursive: true })
@@ -105,7 +105,7 @@ export class BareVm {
     const memory = overlay?.memory ?? join(bake, 'memory')
     const line = (overlay ? overlaid(args, overlay) : args).map((arg) => withMemory(arg, memory))
     const state = await open(overlay?.state ?? join(bake, 'state'), 'r')
-    const tap = withTap === null ? null : takeBareTap()
+    const tap = withTap === null ? null : takeBaselineTap()
     const [program = '', ...rest] = withTap === null || tap === null ? line : [withTap, tap, TAP_FD, ...line]
     const qemu = spawn(program, rest, {
       cwd: own,
@@ -113,15 +113,15 @@ export class BareVm {
     })
     await once(qemu, 'spawn')
     await state.close()
-    const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'bare restore'))
-    return new BareVm(own, node, qemu, link, tap)
+    const link = await GuestLink.connect(join(own, 'guest.sock'), Deadline.after(RESTORE_MS, 'baseline restore'))
+    return new BaselineVm(own, node, qemu, link, tap)
   }
 
   /** Starts a VM and releases its processes. A restored guest holds them until then. */
-  static async running(recipe: Recipe): Promise<BareVm> {
-    const vm = await BareVm.restore(recipe)
+  static async running(recipe: Recipe): Promise<BaselineVm> {
+    const vm = await BaselineVm.restore(recipe)
     const present = { time: new Date(), entropy: randomBytes(64) }
-    await vm.link.release(present, Deadline.after(RESTORE_MS, 'release of a bare VM'))
+    await vm.link.release(present, Deadline.after(RESTORE_MS, 'release of a baseline VM'))
     return vm
   }
 
@@ -134,7 +134,7 @@ export class BareVm {
     const ended = once(this.#qemu, 'exit')
     this.#qemu.kill('SIGKILL')
     await ended
-    if (this.#tap !== null) releaseBareTap(this.#tap)
+    if (this.#tap !== null) releaseBaselineTap(this.#tap)
     await rm(this.folder, { recursive: true, force: true })
   }
 }

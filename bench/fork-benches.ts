@@ -1,7 +1,7 @@
 import type { Fork, ForkTree } from '@offshoot/contract/fork'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { BareFork } from './bare-fork.ts'
-import { BareVm } from './bare-vm.ts'
+import { BaselineFork } from './baseline-fork.ts'
+import { BaselineVm } from './baseline-vm.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, privateMib, recipeOf } from './sandbox-benches.ts'
 
@@ -39,7 +39,7 @@ async function post<Body>(offshoot: Offshoot, path: string, status: number, body
  */
 export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
   const recipe = await recipeOf(offshoot)
-  const [forked, pause, bare, barePause] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  const [forked, pause, baseline, baselinePause] = [new Samples(), new Samples(), new Samples(), new Samples()]
   for (const _round of rounds(n)) {
     await inSandbox(offshoot, async (id) => {
       await offshoot.exec(id, `python3 -c "${TICKER}" >/dev/null 2>&1 &`)
@@ -48,14 +48,14 @@ export async function fork(offshoot: Offshoot, n = 20): Promise<Figures> {
       pause.add(await worstGap(offshoot, id))
       if (child) await offshoot.delete(child.id)
     })
-    const parent = await BareVm.running(recipe)
-    const byHand = await BareFork.of(recipe, parent)
-    const made = await bare.time(async () => byHand.fork())
-    if (made) barePause.add(made.pausedMs)
+    const parent = await BaselineVm.running(recipe)
+    const byHand = await BaselineFork.of(recipe, parent)
+    const made = await baseline.time(async () => byHand.fork())
+    if (made) baselinePause.add(made.pausedMs)
     byHand.close()
     for (const vm of [made?.child, parent]) await vm?.kill()
   }
-  return { fork: forked.figure('ms', bare.p50), fork_parent_pause_ms: pause.figure('ms', barePause.p50) }
+  return { fork: forked.figure('ms', baseline.p50), fork_parent_pause_ms: pause.figure('ms', baselinePause.p50) }
 }
 
 /** Each lifecycle operation, from its POST to the answer. */

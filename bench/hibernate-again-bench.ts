@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { QmpClient } from '@offshoot/qmp/client'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { layOwnPages } from './bare-memory.ts'
-import { BareVm, type Recipe } from './bare-vm.ts'
+import { layOwnPages } from './baseline-memory.ts'
+import { BaselineVm, type Recipe } from './baseline-vm.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const MIB = 1024 * 1024
-const BARE_MS = 60_000
+const BASELINE_MS = 60_000
 /** Creates private memory that never changes again. */
 const WORK = 'head -c 67108864 /dev/urandom > /dev/shm/memory'
 
@@ -27,8 +27,8 @@ async function frozenLayer(agentDir: string, id: string): Promise<number> {
 }
 
 /** The floor: stop the guest, write its devices and its private pages to disk, end QEMU. */
-async function hibernateByHand(recipe: Recipe, vm: BareVm): Promise<void> {
-  const deadline = Deadline.after(BARE_MS, 'bare hibernation')
+async function hibernateByHand(recipe: Recipe, vm: BaselineVm): Promise<void> {
+  const deadline = Deadline.after(BASELINE_MS, 'baseline hibernation')
   const qmp = await QmpClient.connect(join(vm.folder, 'qmp.sock'), deadline)
   const [state, pages] = [join(vm.folder, 'state'), join(vm.folder, 'pages')]
   await qmp.execute('stop', {}, deadline)
@@ -66,8 +66,8 @@ export async function hibernateAgain(offshoot: Offshoot, n = 20): Promise<Record
       await again.time(async () => post('hibernate'))
       const layer = await frozenLayer(join(offshoot.dataDir, 'agent'), id)
       written.add(((await writtenBy(agent.pid)) - before + layer) / MIB)
-      const bare = await BareVm.running(recipe)
-      await byHand.time(async () => hibernateByHand(recipe, bare))
+      const baseline = await BaselineVm.running(recipe)
+      await byHand.time(async () => hibernateByHand(recipe, baseline))
     }
   })
   return { hibernate_again: again.figure('ms', byHand.p50), hibernate_again_mib: written.figure('MiB') }

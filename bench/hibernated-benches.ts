@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, readFile, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentProcess } from '@offshoot/agent/test/agent-process'
-import { agentOfBase } from './agent-of-base.ts'
+import { startBaseAgent } from './base-agent.ts'
 import { type Figure, Samples } from './measure.ts'
 
 /** OFFSHOOT_BENCH_HIBERNATED: number of hibernated sandboxes at the agent's start. */
@@ -99,7 +99,7 @@ async function restart(agent: AgentProcess, start: Samples): Promise<number> {
 
 export async function hibernatedCost(): Promise<Record<string, Figure>> {
   const [disk, needed, start, few] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  const { agent, release } = await agentOfBase()
+  const { agent, release } = await startBaseAgent()
   try {
     const ids: string[] = []
     for (let i = 0; i < REAL; i++) {

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { AgentProcess } from '@offshoot/agent/test/agent-process'
-import { agentOfLarge } from './agent-of-base.ts'
+import { startLargeAgent } from './base-agent.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 const LARGE_MIB = 4096
@@ -20,7 +20,7 @@ async function forkOf(agent: AgentProcess, template: string, samples: Samples): 
 /** Forks of a guest of 4 GiB and of one of 512 MiB, alternately. */
 export async function forkLarge(n = 15): Promise<Record<string, Figure>> {
   await mkdir(PLACE, { recursive: true })
-  const { agent, release } = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-large-')))
+  const { agent, release } = await startLargeAgent(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-large-')))
   const [large, base] = [new Samples(), new Samples()]
   try {
     for (const _round of rounds(n)) {
@@ -41,7 +41,7 @@ const FILL = 'mount -t tmpfs -o size=90% none /mnt && dd if=/dev/zero of=/mnt/me
  */
 export async function forkBesideHibernation(n = 4): Promise<Record<string, Figure>> {
   await mkdir(PLACE, { recursive: true })
-  const { agent, release } = await agentOfLarge(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-beside-')))
+  const { agent, release } = await startLargeAgent(LARGE_MIB, await mkdtemp(join(PLACE, 'bench-beside-')))
   const pause = new Samples()
   try {
     const [large, small] = [await agent.created({}, 'large'), await agent.created({}, 'base')]

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { releaseBareTap, takeBareTap, TAP_FD } from './bare-tap.ts'
-import { BareVm } from './bare-vm.ts'
-import { hold } from './held.ts'
+import { releaseBaselineTap, takeBaselineTap, TAP_FD } from './baseline-tap.ts'
+import { BaselineVm } from './baseline-vm.ts'
+import { hold } from './cleanup.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 import { TEST_HOST_URL, TestHost } from './test-host.ts'
@@ -23,8 +23,8 @@ export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<s
   if (recipe.withTap === null) throw new Error('this host gives no TAPs')
   const { withTap } = recipe
   const [plain, through, without, within] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  const tap = takeBareTap()
-  const vm = await BareVm.running(recipe)
+  const tap = takeBaselineTap()
+  const vm = await BaselineVm.running(recipe)
   try {
     for (const round of rounds(n)) {
       await plain.time(() => run('/bin/true'))
@@ -34,7 +34,7 @@ export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<s
     }
   } finally {
     await vm.kill()
-    releaseBareTap(tap)
+    releaseBaselineTap(tap)
   }
   const added = new Samples()
   for (const [index, value] of through.values.entries()) {
@@ -44,7 +44,7 @@ export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<s
 }
 
 /** @param number of the network that the guest joins; `null`: no change */
-async function refresh(vm: BareVm, number: number | null): Promise<void> {
+async function refresh(vm: BaselineVm, number: number | null): Promise<void> {
   const identity = {
     time: new Date(),
     hostname: 'bench',
@@ -55,7 +55,7 @@ async function refresh(vm: BareVm, number: number | null): Promise<void> {
   } as const
   const network = `10.213.${(number ?? 0) % 250}`
   const address = { ip: `${network}.2`, gateway: `${network}.1`, prefixBits: 30, mtu: 1400 }
-  const deadline = Deadline.after(REFRESH_MS, 'refresh of a bare VM')
+  const deadline = Deadline.after(REFRESH_MS, 'refresh of a baseline VM')
   await vm.link.refresh(number === null ? identity : { ...identity, address }, deadline).settled
 }
 

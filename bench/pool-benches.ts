@@ -4,8 +4,8 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { QmpClient } from '@offshoot/qmp/client'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
-import { BareVm } from './bare-vm.ts'
-import { hold } from './held.ts'
+import { BaselineVm } from './baseline-vm.ts'
+import { hold } from './cleanup.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
@@ -21,7 +21,7 @@ async function isReady(offshoot: Offshoot): Promise<boolean> {
 }
 
 /** Resumes a stopped guest and waits for its answer. */
-async function continueByHand(vm: BareVm, qmp: QmpClient, samples: Samples): Promise<void> {
+async function continueByHand(vm: BaselineVm, qmp: QmpClient, samples: Samples): Promise<void> {
   const deadline = Deadline.after(WITHIN_MS, 'floor of create_pool')
   await qmp.execute('stop', {}, deadline)
   await samples.time(async () => Promise.all([qmp.execute('cont', {}, deadline), vm.link.ping(deadline)]))
@@ -37,9 +37,9 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
   const [create, floor] = [new Samples(), new Samples()]
   try {
     await offshoot.up()
-    const bare = await BareVm.restore(await recipeOf(offshoot))
+    const baseline = await BaselineVm.restore(await recipeOf(offshoot))
     const deadline = Deadline.after(WITHIN_MS, 'create_pool')
-    const qmp = await QmpClient.connect(join(bare.folder, 'qmp.sock'), deadline)
+    const qmp = await QmpClient.connect(join(baseline.folder, 'qmp.sock'), deadline)
     for (const _round of rounds(n)) {
       await until('a guest that waits', async () => isReady(offshoot), WITHIN_MS)
       const made = await create.time(async () => {
@@ -48,10 +48,10 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
         return sandbox
       })
       if (made) await offshoot.delete(made.id)
-      await continueByHand(bare, qmp, floor)
+      await continueByHand(baseline, qmp, floor)
     }
     qmp.close()
-    await bare.kill()
+    await baseline.kill()
   } finally {
     await release()
   }

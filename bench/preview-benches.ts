@@ -11,7 +11,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { previewOf } from '../tests/setup/preview.ts'
 import { until } from '../tests/setup/until.ts'
-import { BareVm } from './bare-vm.ts'
+import { BaselineVm } from './baseline-vm.ts'
 import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
@@ -50,7 +50,7 @@ interface Asked {
   readonly host: string
 }
 
-/** The same client for the edge and for the bare channel. Reads the head and the body to their end. */
+/** The same client for the edge and for the baseline channel. Reads the head and the body to their end. */
 async function ask({ input, output, host }: Asked, path: string): Promise<void> {
   input.write(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
   let head = ''
@@ -86,38 +86,38 @@ async function connectTo(offshoot: Offshoot, id: string): Promise<Asked & { read
   return { input: socket, output: socket, host, socket }
 }
 
-async function serveBare(bare: BareVm): Promise<Asked> {
-  await bare.link.run({ argv: ['/usr/local/bin/node', '-e', SERVER], stdin: 'none' })
-  const dial = () => bare.link.ports.dial(PORT, Deadline.after(START_MS, 'bare connection')).catch(() => null)
-  const { input, output } = await until('the bare server', dial, START_MS)
+async function serveBaseline(baseline: BaselineVm): Promise<Asked> {
+  await baseline.link.run({ argv: ['/usr/local/bin/node', '-e', SERVER], stdin: 'none' })
+  const dial = () => baseline.link.ports.dial(PORT, Deadline.after(START_MS, 'baseline connection')).catch(() => null)
+  const { input, output } = await until('the baseline server', dial, START_MS)
   return { input, output, host: 'localhost' }
 }
 
-/** A small GET and a large download through the edge; floor: the same over the bare guest channel. Alternately. */
+/** A small GET and a large download through the edge; floor: the same over the baseline guest channel. Alternately. */
 export async function preview(offshoot: Offshoot): Promise<Record<string, Figure>> {
-  const bare = await BareVm.running(await recipeOf(offshoot))
-  const [rtt, bareRtt, download, bareDownload] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  const baseline = await BaselineVm.running(await recipeOf(offshoot))
+  const [rtt, baselineRtt, download, baselineDownload] = [new Samples(), new Samples(), new Samples(), new Samples()]
   try {
-    const connection = await serveBare(bare)
+    const connection = await serveBaseline(baseline)
     await inSandbox(offshoot, async (id) => {
       await serveIn(offshoot, id)
       const visitor = await connectTo(offshoot, id)
       for (const _ of rounds(300, 20_000)) {
         await rtt.time(async () => ask(visitor, '/'))
-        await bareRtt.time(async () => ask(connection, '/'))
+        await baselineRtt.time(async () => ask(connection, '/'))
       }
       for (const _ of rounds(10, 30_000)) {
         await download.time(async () => ask(visitor, '/large'))
-        await bareDownload.time(async () => ask(connection, '/large'))
+        await baselineDownload.time(async () => ask(connection, '/large'))
       }
       visitor.socket.destroy()
     })
   } finally {
-    await bare.kill()
+    await baseline.kill()
   }
   return {
-    preview_rtt: rtt.figure('ms', bareRtt.p50),
-    preview_throughput_mib_s: inMibPerSecond(download, MIB, bareDownload),
+    preview_rtt: rtt.figure('ms', baselineRtt.p50),
+    preview_throughput_mib_s: inMibPerSecond(download, MIB, baselineDownload),
   }
 }
 

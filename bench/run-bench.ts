@@ -4,7 +4,7 @@
  */
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import type { Bench } from './benches.ts'
-import { releaseAll } from './held.ts'
+import { releaseAll } from './cleanup.ts'
 import type { BenchAnswer } from './run-in-child.ts'
 
 const [module = '', name = '', dataDir = ''] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
-import { BareVm, readRecipe, type Recipe } from './bare-vm.ts'
+import { BaselineVm, readRecipe, type Recipe } from './baseline-vm.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 const TEMPLATE = 'base'
@@ -32,8 +32,8 @@ export async function createAndDelete(offshoot: Offshoot, n = 60): Promise<Figur
   for (const _round of rounds(n)) {
     const sandbox = await create.time(async () => offshoot.create({ template: TEMPLATE }))
     if (sandbox) await del.time(async () => offshoot.delete(sandbox.id))
-    const bare = await restore.time(async () => BareVm.restore(recipe))
-    if (bare) await kill.time(async () => bare.kill())
+    const baseline = await restore.time(async () => BaselineVm.restore(recipe))
+    if (baseline) await kill.time(async () => baseline.kill())
   }
   return { create: create.figure('ms', restore.p50), delete: del.figure('ms', kill.p50) }
 }
@@ -52,22 +52,22 @@ for _ in sys.stdin:
 
 /** `cmd: "true"` over a keep-alive connection. Floor: fork and exec inside a guest, plus one message each way. */
 export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
-  const bare = await BareVm.running(await recipeOf(offshoot))
+  const baseline = await BaselineVm.running(await recipeOf(offshoot))
   const deadline = Deadline.after(120_000, 'floor of exec')
   const [exec, roundTrip, spawn] = [new Samples(), new Samples(), new Samples()]
   try {
-    const spawner = await bare.link.run({ argv: ['/usr/bin/python3', '-c', SPAWNER] })
+    const spawner = await baseline.link.run({ argv: ['/usr/bin/python3', '-c', SPAWNER] })
     const answers = createInterface({ input: spawner.stdout })[Symbol.asyncIterator]()
     await inSandbox(offshoot, async (id) => {
       for (const _round of rounds(n)) {
         await exec.time(async () => offshoot.exec(id, 'true'))
-        await roundTrip.time(async () => bare.link.ping(deadline))
+        await roundTrip.time(async () => baseline.link.ping(deadline))
         spawner.stdin.write('\n')
         spawn.add(Number((await answers.next()).value) / 1e6)
       }
     })
   } finally {
-    await bare.kill()
+    await baseline.kill()
   }
   return { exec_true: exec.figure('ms', roundTrip.p50 + spawn.p50) }
 }
@@ -94,9 +94,9 @@ export async function memoryPrivate(offshoot: Offshoot, n = 10): Promise<Figures
   return { memory_private_mib: memory.figure('MiB') }
 }
 
-async function restoreInTurn(recipe: Recipe, count: number): Promise<BareVm[]> {
-  const vms: BareVm[] = []
-  for (let i = 0; i < count; i++) vms.push(await BareVm.restore(recipe))
+async function restoreInTurn(recipe: Recipe, count: number): Promise<BaselineVm[]> {
+  const vms: BaselineVm[] = []
+  for (let i = 0; i < count; i++) vms.push(await BaselineVm.restore(recipe))
   return vms
 }
 

@@ -5,7 +5,7 @@ import { finished, pipeline } from 'node:stream/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { BareVm } from './bare-vm.ts'
+import { BaselineVm } from './baseline-vm.ts'
 import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
@@ -85,7 +85,7 @@ function expectBytes(bytes: number, mib: number): void {
 /** Makes a text of exactly so many MiB, in the guest's page cache as far as it fits. */
 const makeFile = (mib: number) => `yes '${LINE.trimEnd()}' | head -c ${mib * MIB} > ${FILE}; cat ${FILE} > /dev/null`
 
-async function bareRun(link: GuestLink, cmd: string): Promise<number> {
+async function baselineRun(link: GuestLink, cmd: string): Promise<number> {
   const child = await link.run({ argv: ['/bin/sh', '-c', cmd], stdin: 'none' })
   child.stderr.resume()
   const bytes = await countBytes(child.stdout)
@@ -110,23 +110,23 @@ async function expectEvents(response: IncomingMessage, mib: number): Promise<voi
   if (bytes < mib * MIB * 1.01 || bytes > mib * MIB * 1.02) throw new Error(`${bytes} bytes of events for ${mib} MiB`)
 }
 
-/** A guest's `cat` of a large file to the client. Floor: the same over the bare channel. */
+/** A guest's `cat` of a large file to the client. Floor: the same over the baseline channel. */
 export async function execThroughput(offshoot: Offshoot, n = 2): Promise<Record<string, Figure>> {
-  const bare = await BareVm.running(await recipeOf(offshoot))
+  const baseline = await BaselineVm.running(await recipeOf(offshoot))
   const [streamed, floor] = [new Samples(), new Samples()]
   try {
-    await bareRun(bare.link, makeFile(OUTPUT_MIB))
+    await baselineRun(baseline.link, makeFile(OUTPUT_MIB))
     await inSandbox(offshoot, async (id) => {
       await offshoot.exec(id, makeFile(OUTPUT_MIB))
       for (const _ of rounds(n)) {
-        await floor.time(async () => expectBytes(await bareRun(bare.link, `cat ${FILE}`), OUTPUT_MIB))
+        await floor.time(async () => expectBytes(await baselineRun(baseline.link, `cat ${FILE}`), OUTPUT_MIB))
         await streamed.time(async () => {
           await expectEvents(await stream(offshoot, id, `cat ${FILE}`), OUTPUT_MIB)
         })
       }
     })
   } finally {
-    await bare.kill()
+    await baseline.kill()
   }
   return { exec_throughput_mib_s: inMibPerSecond(streamed, OUTPUT_MIB, floor) }
 }
@@ -135,18 +135,18 @@ const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() 
 const block = Buffer.alloc(64 * 1024, LINE)
 const content = () => Readable.from(Array.from({ length: (FILE_MIB * MIB) / block.length }, () => block))
 
-/** A file to the guest and back. Floor: the same over the bare channel. */
+/** A file to the guest and back. Floor: the same over the baseline channel. */
 export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
-  const bare = await BareVm.running(await recipeOf(offshoot))
-  const { files } = bare.link
-  const [write, read, bareWrite, bareRead] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  const baseline = await BaselineVm.running(await recipeOf(offshoot))
+  const { files } = baseline.link
+  const [write, read, baselineWrite, baselineRead] = [new Samples(), new Samples(), new Samples(), new Samples()]
   try {
     await inSandbox(offshoot, async (id) => {
       const path = `/v1/sandboxes/${id}/fs?path=${FILE}`
       for (const _ of rounds(n)) {
         const deadline = Deadline.after(ANSWER_MS, 'floor of files')
-        await bareWrite.time(async () => expectBytes(await files.write(FILE, content(), { deadline }), FILE_MIB))
-        await bareRead.time(async () => expectBytes(await countBytes((await files.read(FILE)).stream), FILE_MIB))
+        await baselineWrite.time(async () => expectBytes(await files.write(FILE, content(), { deadline }), FILE_MIB))
+        await baselineRead.time(async () => expectBytes(await countBytes((await files.read(FILE)).stream), FILE_MIB))
         await write.time(async () => {
           const answer = await open(offshoot, 'PUT', path, {
             content: content(),
@@ -159,10 +159,10 @@ export async function fileThroughput(offshoot: Offshoot, n = 3): Promise<Record<
       }
     })
   } finally {
-    await bare.kill()
+    await baseline.kill()
   }
   return {
-    fs_write_100mib: inMibPerSecond(write, FILE_MIB, bareWrite),
-    fs_read_100mib: inMibPerSecond(read, FILE_MIB, bareRead),
+    fs_write_100mib: inMibPerSecond(write, FILE_MIB, baselineWrite),
+    fs_read_100mib: inMibPerSecond(read, FILE_MIB, baselineRead),
   }
 }

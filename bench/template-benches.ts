@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
-import { bootedByHand } from './booted-by-hand.ts'
+import { bootBaseline } from './baseline-boot.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 const run = promisify(execFile)
@@ -80,7 +80,7 @@ async function buildByHand(offshoot: Offshoot, folder: string, tar: string): Pro
     await run('tar', ['-C', root, '-xf', tar])
     await run('mke2fs', ['-q', '-F', '-t', 'ext4', '-m', '0', '-d', root, rootfs, `${SIZE_MIB}M`])
     const machine = { folder: join(folder, 'vm'), rootfs, diskMib: SIZE_MIB, memoryMib: MEMORY_MIB }
-    await bootedByHand(offshoot, machine, async () => undefined)
+    await bootBaseline(offshoot, machine, async () => undefined)
   } finally {
     for (const path of [root, rootfs]) await rm(path, { recursive: true, force: true })
   }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { WebSocket } from 'ws'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { BareVm } from './bare-vm.ts'
+import { BaselineVm } from './baseline-vm.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
@@ -11,9 +11,9 @@ import { inSandbox, recipeOf } from './sandbox-benches.ts'
 const BETWEEN_KEYS_MS = 20
 const ECHO_MS = 5000
 
-/** From a key in a terminal to its echo by the guest's kernel. Floor: a message to a bare guest and back. */
+/** From a key in a terminal to its echo by the guest's kernel. Floor: a message to a baseline guest and back. */
 export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<string, Figure>> {
-  const bare = await BareVm.running(await recipeOf(offshoot))
+  const baseline = await BaselineVm.running(await recipeOf(offshoot))
   const [echo, ping] = [new Samples(), new Samples()]
   try {
     await inSandbox(offshoot, async (id) => {
@@ -21,14 +21,14 @@ export async function terminalEcho(offshoot: Offshoot, n = 300): Promise<Record<
       for (const _ of rounds(n)) {
         await echo.time(async () => typeKey(socket))
         await delay(BETWEEN_KEYS_MS)
-        await ping.time(async () => bare.link.ping(Deadline.after(ECHO_MS, 'floor of an echo')))
+        await ping.time(async () => baseline.link.ping(Deadline.after(ECHO_MS, 'floor of an echo')))
         await delay(BETWEEN_KEYS_MS)
       }
       socket.close()
       await once(socket, 'close')
     })
   } finally {
-    await bare.kill()
+    await baseline.kill()
   }
   return { pty_echo: echo.figure('ms', ping.p50) }
 }

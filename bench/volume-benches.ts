@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { runCommand } from '@offshoot/agent/machine/guest/command'
 import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
-import { bootedByHand } from './booted-by-hand.ts'
+import { bootBaseline } from './baseline-boot.ts'
 import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 
 const run = promisify(execFile)
@@ -81,7 +81,7 @@ export async function volumeWrites(offshoot: Offshoot, n = 5): Promise<Record<st
     const machine = { folder: join(folder, 'vm'), rootfs, diskMib: DISK_MIB, memoryMib: MEMORY_MIB, volumes }
     await withVolume(offshoot, async (body) => {
       const { id } = await offshoot.create({ ...body })
-      await bootedByHand(offshoot, machine, async (link) => {
+      await bootBaseline(offshoot, machine, async (link) => {
         for (const _round of rounds(n)) {
           note(samples.service, (await offshoot.exec(id, `python3 -c "${WRITER}"`)).stdout)
           const options = { stdin: undefined, maxBytes: 4096, stop: AbortSignal.timeout(COMMAND_MS) }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { everythingAgrees, rowsOf } from './setup/agreement.ts'
+import { untilConsistent, rowsOf } from './setup/consistency.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -16,7 +16,7 @@ const count = async (id: string) => Number((await offshoot.exec(id, 'cat /tmp/co
 
 async function deleteAll(): Promise<void> {
   await Promise.all((await rowsOf(offshoot)).map(async ({ id }) => offshoot.delete(id)))
-  await everythingAgrees(offshoot)
+  await untilConsistent(offshoot)
   expect(await offshoot.virtualMachines()).toEqual([])
   expect(await offshoot.folders()).toEqual([])
 }
@@ -57,7 +57,7 @@ describe('a kill -9 in the middle of creates and deletes', () => {
     )
     await offshoot.killService(service)
     await Promise.all(underWay)
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     for (const { id, status } of await rowsOf(offshoot))
       if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
     await deleteAll()

@@ -16,7 +16,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connected, type Database, options, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
-import { Peak } from './setup/peak.ts'
+import { MemoryPeak } from './setup/memory-peak.ts'
 import { until } from './setup/until.ts'
 
 const run = promisify(execFile)
@@ -95,7 +95,7 @@ describe('psql', () => {
     async () => {
       const file = join(folder, 'rows')
       const rows = COPY_MIB * 1024
-      const services = await Promise.all((['edge', 'agent'] as const).map((name) => Peak.of(offshoot, name)))
+      const services = await Promise.all((['edge', 'agent'] as const).map((name) => MemoryPeak.of(offshoot, name)))
       await psql([
         'drop table if exists rows, again',
         `create table rows as select n, repeat(md5(n::text), 32) as t from generate_series(1, ${rows}) n`,

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { borrow, giveBack } from './setup/lent-servers.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 

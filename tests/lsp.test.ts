@@ -1,7 +1,7 @@
 import { CompletionRequest, DefinitionRequest, type Location } from 'vscode-languageserver-protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLanguageServer } from './setup/language-server.ts'
-import { borrow, giveBack } from './setup/lent-servers.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 import { TestSocket } from './setup/web-socket.ts'

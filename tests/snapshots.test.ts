@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyWorkspace } from './setup/empty-workspace.ts'
-import { borrow, giveBack } from './setup/lent-servers.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 

@@ -3,7 +3,7 @@ import { tarArchive } from '@offshoot/agent/test/tar-archive'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { openEvents } from './setup/event-stream.ts'
 import { emptyWorkspace } from './setup/empty-workspace.ts'
-import { borrow, giveBack } from './setup/lent-servers.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { emptyWorkspace } from './setup/empty-workspace.ts'
-import { borrow, giveBack } from './setup/lent-servers.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 
 let offshoot: Offshoot

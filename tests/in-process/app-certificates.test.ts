@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { call, eventually } from '@offshoot/control/test/harness'
 import { madeCertificate } from '@offshoot/edge/test/made-certificate'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CertificateWorld, domainsOf } from '../setup/certificate-world.ts'
+import { CertificateEnvironment, domainsOf } from '../setup/certificate-environment.ts'
 
 describe('certificates of domains', () => {
-  let world: CertificateWorld
+  let world: CertificateEnvironment
 
   beforeAll(async () => {
-    world = await CertificateWorld.start()
+    world = await CertificateEnvironment.start()
   })
   afterAll(() => world.stop())
 

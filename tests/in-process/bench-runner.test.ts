@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { runInChild, type RunOptions } from '../../bench/run-in-child.ts'
-import { benches } from '../setup/pretended-benches.ts'
+import { benches } from '../setup/fake-benches.ts'
 import { until } from '../setup/until.ts'
 
 const LONG_MS = 30_000
-const module = join(import.meta.dirname, '../setup/pretended-benches.ts')
+const module = join(import.meta.dirname, '../setup/fake-benches.ts')
 
 let dataDir: string
 beforeEach(async () => {

@@ -51,7 +51,7 @@ class Sights {
 }
 
 /** An authority, a name server, control and an edge: everything that certificates of domains need, without a VM. */
-export class CertificateWorld {
+export class CertificateEnvironment {
   readonly parts: Parts
   /** Id of an app of the user alice. */
   app = ''
@@ -62,7 +62,7 @@ export class CertificateWorld {
     this.parts = parts
   }
 
-  static async start(): Promise<CertificateWorld> {
+  static async start(): Promise<CertificateEnvironment> {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-certificates-'))
     const authority = await LocalAuthority.open(join(folder, 'ca'))
     const sights = new Sights()
@@ -73,7 +73,7 @@ export class CertificateWorld {
     const alice = await harness.tenant(api, 'alice')
     const edge = await EdgeUnderTest.start({}, { control: { url: api.url, secret: SECRET } })
     sights.edge = edge
-    const world = new CertificateWorld({ folder, authority, acme, dns, harness, api, edge, alice, sights })
+    const world = new CertificateEnvironment({ folder, authority, acme, dns, harness, api, edge, alice, sights })
     world.app = await world.created()
     await world.startOrdering()
     return world

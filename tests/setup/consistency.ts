@@ -33,17 +33,17 @@ export async function rowsOf(offshoot: Offshoot): Promise<Row[]> {
  * Waits until rows, folders, manifests, QEMU processes (also of the warm pool), snapshots, layers and events agree, and
  * no operation is in progress.
  */
-export async function everythingAgrees(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
+export async function untilConsistent(offshoot: Offshoot, withinMs = 90_000): Promise<void> {
   await offshoot.healthy()
   let found: string[] = []
-  const agree = async () => (found = await disagreements(offshoot)).length === 0
+  const agree = async () => (found = await inconsistencies(offshoot)).length === 0
   await until('everything agreeing', agree, withinMs, LOOK_MS).catch((error: Error) => {
     throw new Error(`${error.message}\n${found.join('\n')}`)
   })
 }
 
 /** Current differences, which may only be temporary. */
-async function disagreements(offshoot: Offshoot): Promise<string[]> {
+async function inconsistencies(offshoot: Offshoot): Promise<string[]> {
   const agent = join(offshoot.dataDir, 'agent')
   const rows = await rowsOf(offshoot)
   const machines = await offshoot.virtualMachines()

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Bench } from '../../bench/benches.ts'
-import { hold } from '../../bench/held.ts'
+import { hold } from '../../bench/cleanup.ts'
 import { rounds, Samples } from '../../bench/measure.ts'
 
 const forever = async () => new Promise<never>(() => setInterval(() => undefined, 1000))

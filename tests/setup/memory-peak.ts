@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Offshoot } from './offshoot.ts'
 
-/** Peak memory of a service since this object was made, relative to its memory then. */
-export class Peak {
+/** MemoryPeak memory of a service since this object was made, relative to its memory then. */
+export class MemoryPeak {
   readonly name: string
   readonly #pid: number
   readonly #beforeBytes: number
@@ -13,12 +13,12 @@ export class Peak {
     this.#beforeBytes = beforeBytes
   }
 
-  static async of(offshoot: Offshoot, name: 'agent' | 'edge'): Promise<Peak> {
+  static async of(offshoot: Offshoot, name: 'agent' | 'edge'): Promise<MemoryPeak> {
     const service = await offshoot.service(name)
     if (service === null) throw new Error(`no ${name} runs`)
     // Resets the kernel's peak value (proc_pid_clear_refs(5)).
     await writeFile(`/proc/${service.pid}/clear_refs`, '5')
-    return new Peak(name, service.pid, await mostBytes(service.pid))
+    return new MemoryPeak(name, service.pid, await mostBytes(service.pid))
   }
 
   async growthBytes(): Promise<number> {

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Folder of a run, for seeds (`seed.ts`) and lent servers (`lent-servers.ts`). */
+    /** Folder of a run, for seeds (`seed.ts`) and lent servers (`server-pool.ts`). */
     readonly seedFolder: string
   }
 }
@@ -20,7 +20,7 @@ export default async function seedFolder(project: TestProject): Promise<() => Pr
   const folder = await mkdtemp(join(parent, 'seeds-'))
   project.provide('seedFolder', folder)
   // Detached, so that a Ctrl-C in the terminal does not end it. It ends after this process.
-  const ender = spawn(process.execPath, [join(import.meta.dirname, 'end-lent-servers.ts'), folder], {
+  const ender = spawn(process.execPath, [join(import.meta.dirname, 'stop-server-pool.ts'), folder], {
     stdio: ['pipe', 'inherit', 'inherit'],
     detached: true,
   })

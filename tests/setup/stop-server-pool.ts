@@ -1,5 +1,5 @@
 /**
- * Ends the lent servers of a run (`lent-servers.ts`) and removes the run's folder when its parent closes standard
+ * Ends the lent servers of a run (`server-pool.ts`) and removes the run's folder when its parent closes standard
  * input: at the end of the run, or when the parent is interrupted or killed.
  */
 import { readdir, rm } from 'node:fs/promises'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { canMountDisk, SmallDisk } from '@offshoot/agent/test/small-disk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { everythingAgrees, rowsOf } from '../setup/agreement.ts'
+import { untilConsistent, rowsOf } from '../setup/consistency.ts'
 import type { Answer } from '../setup/http.ts'
 import { imagesDir, Offshoot } from '../setup/offshoot.ts'
 import { layOutFromSeed } from '../setup/seed.ts'
@@ -89,7 +89,7 @@ class Bystander {
 async function removeAll(): Promise<void> {
   for (const { id } of await rowsOf(offshoot)) await offshoot.delete(id)
   for (const { id } of (await get('/v1/snapshots')).body) await offshoot.request('DELETE', `/v1/snapshots/${id}`)
-  await everythingAgrees(offshoot)
+  await untilConsistent(offshoot)
 }
 
 it('no memory left: what makes a VM is refused, nothing is left of it, and what runs goes on', async () => {
@@ -112,7 +112,7 @@ it('no memory left: what makes a VM is refused, nothing is left of it, and what 
   expect(await act(other, 'exec', { cmd: 'true' })).toMatchObject(NO_MEMORY)
   expect(await statusOf(other)).toBe('hibernated')
   await bystander.goesOn()
-  await everythingAgrees(offshoot)
+  await untilConsistent(offshoot)
 
   await offshoot.delete(third)
   const tree = await done(act(bystander.id, 'fork-tree', { count: 3 }))
@@ -154,7 +154,7 @@ describe.skipIf(!canMountDisk)('a full disk', () => {
 
     await disk?.empty()
     await diskIs('ok')
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     expect(await rowsOf(offshoot)).toHaveLength(2)
     expect((await get('/v1/snapshots')).body).toHaveLength(1)
     expect((await offshoot.exec(other, 'cat /run/memory')).stdout).toBe('kept\n')

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { borrow, giveBack } from '../setup/lent-servers.ts'
+import { borrow, giveBack } from '../setup/server-pool.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import { until } from '../setup/until.ts'
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { borrow, giveBack } from '../setup/lent-servers.ts'
+import { borrow, giveBack } from '../setup/server-pool.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
@@ -33,9 +33,9 @@ const act = async (id: string, action: string) => {
 const AWAIT = 'while [ ! -e /root/held-status ]; do sleep 0.02; done; cat /root/held-status'
 
 async function startProgram(id: string): Promise<Held> {
-  const source = await readFile(join(import.meta.dirname, 'held-state.py'), 'utf8')
-  await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/held-state.py`, { body: source })
-  const start = 'python3 /root/held-state.py </dev/null >/root/held-output 2>&1 & echo $!'
+  const source = await readFile(join(import.meta.dirname, 'live-state.py'), 'utf8')
+  await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/live-state.py`, { body: source })
+  const start = 'python3 /root/live-state.py </dev/null >/root/held-output 2>&1 & echo $!'
   program = (await offshoot.exec(id, start)).stdout.trim()
   return JSON.parse((await offshoot.exec(id, AWAIT, { timeout_seconds: 60 })).stdout) as Held
 }

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { everythingAgrees } from '../setup/agreement.ts'
+import { untilConsistent } from '../setup/consistency.ts'
 import { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 import { until } from '../setup/until.ts'
@@ -61,7 +61,7 @@ async function playRound(round: number): Promise<{ what: string; losses: string[
     ? 'acknowledged'
     : `interrupted (${answer ? `${answer.status} ${answer.text}` : 'no answer'})`
   const what = `round ${round}: ${name}, ${victim} killed after ${killMs.toFixed()} ms: ${outcome}`
-  await everythingAgrees(offshoot).catch((error: Error) => {
+  await untilConsistent(offshoot).catch((error: Error) => {
     throw new Error(`${what}: ${error.message}`)
   })
   const losses = await population.examine()

@@ -19,7 +19,7 @@ interface Step {
 export type Kind = 'sandbox' | 'durable' | 'snapshot' | 'volume'
 
 /** The history of operations on one object, from which follow the states that a power cut may leave. */
-export class Acknowledged {
+export class OperationHistory {
   readonly id: string
   readonly kind: Kind
   readonly #steps: Step[] = [{ state: { is: 'absent' }, beganAt: -1, endedAt: -1 }]

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Answer } from '../setup/http.ts'
-import { rowsOf } from '../setup/agreement.ts'
+import { rowsOf } from '../setup/consistency.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import type { SeededRandom } from '../setup/seeded-random.ts'
 

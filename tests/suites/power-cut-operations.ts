@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentProcess, Answer } from '@offshoot/agent/test/agent-process'
 import type { SeededRandom } from '../setup/seeded-random.ts'
-import { Acknowledged, type State } from './acknowledged.ts'
+import { OperationHistory, type State } from './operation-history.ts'
 
 const FILE = '/root/kept'
 const MOUNT = 'mkdir -p /data && mount /dev/vdb /data'
@@ -14,16 +14,16 @@ export interface Play {
   /** Current position in the disk's write log. */
   readonly position: () => number
   /** All objects that ever existed. */
-  readonly objects: Acknowledged[]
+  readonly objects: OperationHistory[]
   readonly isOver: () => boolean
 }
 
 /** Creates, pauses, resumes, hibernates, wakes, snapshots, forks and deletes ordinary sandboxes. */
 export async function playSandboxes(play: Play): Promise<void> {
   const { agent, random, position, objects, isOver } = play
-  const live: Acknowledged[] = []
-  const snapshots: Acknowledged[] = []
-  const act = (object: Acknowledged, change: Partial<State>, what: string) =>
+  const live: OperationHistory[] = []
+  const snapshots: OperationHistory[] = []
+  const act = (object: OperationHistory, change: Partial<State>, what: string) =>
     object.change(change, position, () => expected(agent.act(object.id, what)))
   while (!isOver()) {
     const chosen = live.length === 0 ? undefined : random.pick(live)
@@ -80,7 +80,7 @@ export async function playVolumes({ agent, position, objects, random, isOver, ..
 export async function playDurable(play: Play): Promise<void> {
   const { agent, position, objects, random, isOver } = play
   const durable = begin(objects, 'durable')
-  const snapshots: Acknowledged[] = []
+  const snapshots: OperationHistory[] = []
   await durable.change({ is: 'alive', content: '', archived: [] }, position, () =>
     expected(agent.create(durable.id, {}, 'durable')),
   )
@@ -130,15 +130,15 @@ export async function contentOfSnapshot(agent: AgentProcess, snapshot: string): 
   return content
 }
 
-function begin(objects: Acknowledged[], kind: Acknowledged['kind']): Acknowledged {
-  const object = new Acknowledged(kind, randomUUID())
+function begin(objects: OperationHistory[], kind: OperationHistory['kind']): OperationHistory {
+  const object = new OperationHistory(kind, randomUUID())
   objects.push(object)
   return object
 }
 
 async function write(
   { agent, position }: Play,
-  object: Acknowledged,
+  object: OperationHistory,
   file: string,
   isSynced: boolean,
   inside = object.id,
@@ -150,7 +150,11 @@ async function write(
 }
 
 /** Takes a snapshot; keeps the last two. */
-async function snapshot({ agent, position, objects }: Play, of: Acknowledged, kept: Acknowledged[]): Promise<void> {
+async function snapshot(
+  { agent, position, objects }: Play,
+  of: OperationHistory,
+  kept: OperationHistory[],
+): Promise<void> {
   const made = begin(objects, 'snapshot')
   kept.push(made)
   const { content = '' } = of.now
@@ -159,7 +163,7 @@ async function snapshot({ agent, position, objects }: Play, of: Acknowledged, ke
   await old?.change({ is: 'absent' }, position, () => expected(agent.call('DELETE', `/v1/snapshots/${old.id}`)))
 }
 
-async function fork({ agent, position, objects }: Play, of: Acknowledged, live: Acknowledged[]): Promise<void> {
+async function fork({ agent, position, objects }: Play, of: OperationHistory, live: OperationHistory[]): Promise<void> {
   const child = begin(objects, 'sandbox')
   const { content = '' } = of.now
   const body = { snapshot_id: randomUUID(), children: [{ id: child.id, index: 0 }] }
@@ -167,7 +171,7 @@ async function fork({ agent, position, objects }: Play, of: Acknowledged, live: 
   live.push(child)
 }
 
-async function remove({ agent, position }: Play, object: Acknowledged, live: Acknowledged[]): Promise<void> {
+async function remove({ agent, position }: Play, object: OperationHistory, live: OperationHistory[]): Promise<void> {
   live.splice(live.indexOf(object), 1)
   await object.change({ is: 'absent' }, position, () => expected(agent.delete(object.id)))
 }

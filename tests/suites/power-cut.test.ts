@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { imagesDir } from '../setup/offshoot.ts'
 import { layOutFromSeed } from '../setup/seed.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
-import type { Acknowledged, State } from './acknowledged.ts'
+import type { OperationHistory, State } from './operation-history.ts'
 import {
   contentOf,
   contentOfSnapshot,
@@ -70,10 +70,10 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
   }
 
   /** Three concurrent users: a sync by one also writes some unsynced data of the others. */
-  async function play(): Promise<Acknowledged[]> {
+  async function play(): Promise<OperationHistory[]> {
     await disk.startLogging()
     await agent.start()
-    const objects: Acknowledged[] = []
+    const objects: OperationHistory[] = []
     const endsAtMs = performance.now() + PLAY_MS
     const isOver = () => performance.now() > endsAtMs
     const all = { agent, random, objects, isOver, position: () => disk.position }
@@ -82,7 +82,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
   }
 
   /** Half of the cuts are at answers, the others at random positions. */
-  function momentsOf(objects: readonly Acknowledged[], end: number): number[] {
+  function momentsOf(objects: readonly OperationHistory[], end: number): number[] {
     const answers = objects.flatMap(({ answeredAt }) => answeredAt)
     const count = Math.min(CUTS_PER_PLAY, CUTS)
     return Array.from({ length: count }, (_unused, at) =>
@@ -91,7 +91,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
   }
 
   /** @returns all differences from the acknowledged state */
-  async function lossesAfter(position: number, objects: readonly Acknowledged[]): Promise<string[]> {
+  async function lossesAfter(position: number, objects: readonly OperationHistory[]): Promise<string[]> {
     const survival = random.pick([0, 0.5, 1])
     await disk.mountCut(position, () => random.fraction() < survival)
     try {
@@ -119,7 +119,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     }
   }
 
-  async function contentFound({ kind, id }: Acknowledged): Promise<string> {
+  async function contentFound({ kind, id }: OperationHistory): Promise<string> {
     if (kind === 'snapshot') return contentOfSnapshot(agent, id)
     if (kind === 'volume') return contentOfVolume(agent, id)
     const { body } = await agent.act<AgentSandbox & { cold?: boolean }>(id, 'wake')
@@ -207,7 +207,7 @@ async function archiveOf(agent: AgentProcess, id: string): Promise<string[] | nu
 }
 
 /** Whether `found` is what a power cut leaves of `state`. */
-function isAsLeft({ kind }: Acknowledged, state: State, found: State): boolean {
+function isAsLeft({ kind }: OperationHistory, state: State, found: State): boolean {
   if (kind === 'durable') {
     const left = state.is === 'alive' ? 'hibernated' : state.is
     return found.is === left && (state.archived ?? []).every((name, at) => found.archived?.[at] === name)

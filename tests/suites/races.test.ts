@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { everythingAgrees, rowsOf } from '../setup/agreement.ts'
+import { untilConsistent, rowsOf } from '../setup/consistency.ts'
 import type { Answer } from '../setup/http.ts'
-import { borrow, giveBack } from '../setup/lent-servers.ts'
+import { borrow, giveBack } from '../setup/server-pool.ts'
 import type { Offshoot } from '../setup/offshoot.ts'
 import { SeededRandom } from '../setup/seeded-random.ts'
 
@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const { id } of await rowsOf(offshoot)) await offshoot.delete(id)
   for (const { id } of (await offshoot.request('GET', '/v1/snapshots')).body)
     await offshoot.request('DELETE', `/v1/snapshots/${id}`)
-  await everythingAgrees(offshoot)
+  await untilConsistent(offshoot)
 })
 
 const act = (id: string, action: string, body?: object) =>
@@ -44,7 +44,7 @@ describe('the same at once', () => {
     const answers = await times(AT_ONCE, () => act(id, transition))
     for (const { status, body } of answers)
       expect({ status, body }).toMatchObject({ status: 200, body: { id, status: AFTER[transition] } })
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     expect(await statusOf(id)).toBe(AFTER[transition])
   })
 
@@ -60,7 +60,7 @@ describe('the same at once', () => {
     )
     for (const child of [...forks.map(({ body }) => body as { id: string }), ...restored])
       expect((await offshoot.exec(child.id, 'cat /root/file')).stdout).toBe('here\n')
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
   })
 
   it('20 deletes: the row is gone once', async () => {
@@ -68,7 +68,7 @@ describe('the same at once', () => {
     for (const status of statuses(await times(AT_ONCE, () => offshoot.request('DELETE', `/v1/sandboxes/${id}`))))
       expect([204, 404]).toContain(status)
     expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).status).toBe(404)
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
   })
 
   it('20 commands for one that is hibernated: one wake, all answered', async () => {
@@ -78,7 +78,7 @@ describe('the same at once', () => {
     expect(outputs).toEqual(Array.from({ length: AT_ONCE }, (_, n) => `${n}\n`))
     const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?since=0`)
     expect(body.filter(({ type }: { type: string }) => type === 'sandbox.woken')).toHaveLength(1)
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
   })
 
   it('two promotions of one tree: one winner, and a tree without siblings', async () => {
@@ -88,7 +88,7 @@ describe('the same at once', () => {
     const answers = await Promise.all(children.slice(0, 2).map((child) => act(child, 'promote')))
     expect(statuses(answers).filter((status) => status === 200)).toHaveLength(1)
     for (const status of statuses(answers)) expect([200, 404, 409]).toContain(status)
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     const winner = String(answers.find(({ status }) => status === 200)?.body.winner)
     expect((await rowsOf(offshoot)).map((row) => row.id).toSorted()).toEqual([id, winner].toSorted())
   })
@@ -113,7 +113,7 @@ describe('different things at once', () => {
       expect({ action: asked[n]?.action, status, text, isUsual: [200, 201, 409].includes(status) }).toMatchObject({
         isUsual: true,
       })
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     for (const { id } of await rowsOf(offshoot))
       expect((await offshoot.exec(id, 'cat /root/file')).stdout).toBe('kept\n')
   })
@@ -135,7 +135,7 @@ describe('different things at once', () => {
         text,
         isUsual: status < 300 || [404, 409].includes(status),
       }).toMatchObject({ isUsual: true })
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
     const left = (await rowsOf(offshoot)).map(({ id }) => id)
     expect(left.filter((id) => ids.includes(id))).toEqual([])
     for (const id of left) expect((await offshoot.exec(id, 'echo works')).stdout).toBe('works\n')
@@ -152,7 +152,7 @@ describe('different things at once', () => {
       expect([201, 404]).toContain(answer.status)
       if (answer.status === 201) expect((await offshoot.exec(answer.body.id, 'echo works')).stdout).toBe('works\n')
     }
-    await everythingAgrees(offshoot)
+    await untilConsistent(offshoot)
   })
 
   it('what names a sandbox that never was changes nothing', async () => {

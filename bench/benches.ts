@@ -8,6 +8,7 @@ import { hibernateAgain } from './hibernate-again-bench.ts'
 import { hibernatedCost } from './hibernated-benches.ts'
 import { forkBesideHibernation, forkLarge } from './large-guest-benches.ts'
 import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
+import { idleQueries, ttlLateness } from './job-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import type { Figure } from './measure.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
@@ -68,6 +69,8 @@ export const benches: readonly Bench[] = [
   { names: ['auth_overhead'], run: authOverhead },
   { names: ['ledger_events_s'], run: ledgerEvents },
   { names: ['quota_race'], run: quotaRace },
+  { names: ['ttl_lateness_ms'], run: ttlLateness },
+  { names: ['jobs_idle_queries_per_s'], run: idleQueries },
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['template_build_tar_500mib'], run: templateBuild },
   { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },

@@ -184,7 +184,7 @@ function history(agentId: string): AgentRecord[] {
   )
 }
 
-async function configOf({ dataDir }: Offshoot): Promise<ControlConfig> {
+export async function configOf({ dataDir }: Offshoot): Promise<ControlConfig> {
   return controlConfig.parse(JSON.parse(await readFile(join(dataDir, 'config/control.json'), 'utf8')))
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { integer, optional, requiredText, text } from './fields.ts'
-import { createdQuery } from './page.ts'
+import { createdQuery, once } from './page.ts'
 import { planName } from './plan.ts'
 import { queryBoolean, queryOneOf } from './query-fields.ts'
 
@@ -75,3 +75,30 @@ export const keysAnswer = z.object({
   ),
 })
 export type KeysAnswer = z.infer<typeof keysAnswer>
+
+/** What a job of control does now. A `failed` job has no attempt left. */
+export const jobState = z.enum(['waiting', 'running', 'retrying', 'failed'])
+export type JobState = z.infer<typeof jobState>
+
+/** A job of control as operators see it (docs/jobs.md). */
+export const operatedJob = z.object({
+  id: z.string(),
+  task: z.string(),
+  state: jobState,
+  /** The id of the row that the job is about; `null` if it is about none. */
+  subject: z.string().nullable(),
+  /** RFC 3339, UTC, milliseconds: when it is due, or due again after a failure. */
+  run_at: z.string(),
+  attempts: z.number(),
+  max_attempts: z.number(),
+  /** Of the last attempt that failed. */
+  error: z.string().nullable(),
+  created_at: z.string(),
+})
+export type OperatedJob = z.infer<typeof operatedJob>
+
+/** Query of `GET /v1/admin/jobs`. */
+export const operatedJobsQuery = createdQuery.extend({
+  task: once('task').max(100, 'task must be at most 100 characters').optional(),
+  state: queryOneOf('state', jobState.options),
+})

@@ -25,7 +25,7 @@ const log = pino({ level: config.log_level }, pino.destination({ dest: 2, sync: 
 
 const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
 try {
-  await migrate(database.db)
+  await migrate(database)
   const accounts = await createAccounts({
     database,
     // Bootstrap creates this account even if sign-up is closed, and without a verified address: its mailbox does not

@@ -1,4 +1,5 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Fleet } from './fleet/fleet.ts'
 import { addFleetMetrics } from './fleet/fleet-metrics.ts'
@@ -39,8 +40,10 @@ import { ProcessLock } from './platform/db/process-lock.ts'
 import { createMetrics } from './platform/http/metrics.ts'
 import { OpenStreams } from './platform/http/open-streams.ts'
 import { removeOldRequests } from './platform/idempotency/idempotency-statements.ts'
-import { Reaper } from './platform/jobs/reaper.ts'
-import { Sweeps } from './platform/jobs/sweeps.ts'
+import { addJobMetrics } from './platform/jobs/job-metrics.ts'
+import { Jobs } from './platform/jobs/jobs.ts'
+import { Periodic } from './platform/jobs/periodic.ts'
+import { type Lane, lane } from './platform/jobs/task.ts'
 import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
 import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
@@ -64,11 +67,18 @@ export function agentHooks(control: Control): readonly AgentHooks[] {
   return KINDS.flatMap(({ agents }) => agents?.(control) ?? [])
 }
 
-/** Builds the services, then starts the background jobs. It does not listen: `server.ts` does. */
-export async function startControl(config: ControlConfig, log: Logger): Promise<Control> {
+/**
+ * Builds the services, then starts the jobs. It does not listen: `server.ts` does.
+ * @param furtherLanes jobs that only the process itself runs, no test
+ */
+export async function startControl(
+  config: ControlConfig,
+  log: Logger,
+  furtherLanes: (control: Control) => readonly Lane[] = () => [],
+): Promise<Control> {
   const database = openDatabase(config.database, (error) => log.warn({ err: error }, 'idle database connection broke'))
   const { pool } = database
-  await migrate(database.db)
+  await migrate(database)
   const keyring = await Keyring.open(pool, await accountsSecrets(config.data_dir))
   const outbox = new Outbox(new Seal(keyring, 'mails'))
   const accounts = await createAccounts({
@@ -132,16 +142,16 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   }
   const stop = async () => {
     stopping.abort()
+    jobs.stop()
+    for (const refresh of refreshes) refresh.stop()
     redis?.close()
     await context.deployer.stop()
     await context.scaler.stop()
     await context.appChanges.stop()
-    for (const job of jobs) job.stop()
     await brokerConnections.close()
     await fleet.stop()
     // `fleet.stop()` has already ended the jobs' calls to agents, so this wait is short.
-    await Promise.all(jobs.map((job) => job.finished()))
-    await sweeps.stop()
+    await Promise.all([jobs, ...refreshes].map((each) => each.finished()))
     await keyUsage.stop()
     await lock.release()
     await database.close()
@@ -149,16 +159,28 @@ export async function startControl(config: ControlConfig, log: Logger): Promise<
   const control: Control = { ...context, stop }
   addFleetMetrics(control.metrics.registry, control)
   for (const { addMetrics } of KINDS) addMetrics?.(control.metrics.registry, control)
-  fleet.start(agentHooks(control))
-  const jobs = [
-    new Reaper(leavingMails(pool, outbox, mailCarrier(config, log)), log),
-    ...KINDS.flatMap(({ startJobs }) => startJobs?.(control) ?? []),
-  ]
-  const sweeps = new Sweeps(pool, log, [
-    removeUnsendable,
-    removeOldRequests,
-    forgetOldRemovals,
-    ...KINDS.flatMap((kind) => kind.sweeps ?? []),
-  ])
+  const sweeps = [removeUnsendable, removeOldRequests, forgetOldRemovals, ...KINDS.flatMap((kind) => kind.sweeps ?? [])]
+  const jobs = new Jobs({
+    address: config.database,
+    lock,
+    log,
+    lanes: [
+      lane('mail', [leavingMails(pool, outbox, mailCarrier(config, log))]),
+      lane('objects', [{ name: 'sweep', cron: '* * * * *', run: () => inTurn(sweeps, pool, log) }]),
+      ...KINDS.flatMap((kind) => kind.lanes?.(control) ?? []),
+      ...furtherLanes(control),
+    ],
+  })
+  const refreshes = KINDS.flatMap((kind) => kind.refreshes?.(control) ?? []).map((work) => new Periodic(work, log))
+  addJobMetrics(control.metrics.registry, pool)
+  // Jobs of an agent's objects end without a result while it is away.
+  fleet.start(agentHooks(control), () => jobs.addMissingSoon())
   return control
+}
+
+/** Runs all statements, even if some fail. */
+async function inTurn(statements: readonly ((pool: pg.Pool) => Promise<unknown>)[], pool: pg.Pool, log: Logger) {
+  for (const statement of statements) {
+    await statement(pool).catch((error: unknown) => log.warn({ err: error }, 'sweep put off'))
+  }
 }

@@ -3,14 +3,11 @@ import { controlConfig } from '@offshoot/contract/process-config'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
-import { proveNextBackup } from './kinds/databases/prove-backup.ts'
-import { Periodic } from './platform/jobs/periodic.ts'
+import { backupProofs } from './kinds/databases/prove-backup.ts'
 import { createServer } from './server.ts'
 
 /** Milliseconds that running requests have to finish after SIGTERM. */
 const FINISH_MS = 8_000
-/** Milliseconds between two checks for a backup that is due for verification. */
-const PROOF_EVERY_MS = 5_000
 /** Milliseconds between two checks for connections that have become idle. */
 const SWEEP_MS = 50
 
@@ -22,12 +19,8 @@ const log = pino(
   unfailing(pino.destination(STANDARD_OUTPUT)),
 )
 
-const control = await startControl(config, log)
+const control = await startControl(config, log, backupProofs)
 const server = await createServer(control)
-const proofs = new Periodic(
-  { what: 'proofs of backups', everyMs: PROOF_EVERY_MS, run: (signal) => proveNextBackup(control, signal) },
-  log,
-)
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
 
@@ -36,7 +29,6 @@ async function end(signal: string): Promise<void> {
   if (isEnding) return
   isEnding = true
   log.info({ signal }, 'ending')
-  proofs.stop()
   setTimeout(() => {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
@@ -46,7 +38,6 @@ async function end(signal: string): Promise<void> {
   const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
   await server.close()
   clearInterval(sweep)
-  await proofs.finished()
   await control.stop()
   log.info('ended')
   // The HTTP client may hold a socket that it has already abandoned, which would keep the process alive for two more

@@ -25,7 +25,7 @@ describe('statements', () => {
     const { host, port, user, password } = postgres
     const address = { host, port, user, password, database: 'postgres' }
     const database = openDatabase(address, () => undefined)
-    await migrate(database.db)
+    await migrate(database)
     await database.close()
     client = new pg.Client(address)
     await client.connect()

@@ -37,6 +37,7 @@ export interface KnownAgent {
 export class AgentDirectory {
   readonly all: readonly KnownAgent[]
   readonly clusterId: string
+  onReachable: () => void = () => undefined
   readonly #database: Database
   #kinds: readonly AgentHooks[] = []
   readonly #log: Logger
@@ -132,8 +133,10 @@ export class AgentDirectory {
     if (agent.isReachable === isReachable) return
     agent.isReachable = isReachable
     const about = { url: agent.client.url, agent: agent.info?.agent_id, ...(error !== undefined && { err: error }) }
-    if (isReachable) this.#log.info(about, 'agent reachable')
-    else this.#log.warn(about, 'agent not reachable')
+    if (isReachable) {
+      this.#log.info(about, 'agent reachable')
+      this.onReachable()
+    } else this.#log.warn(about, 'agent not reachable')
   }
 
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {

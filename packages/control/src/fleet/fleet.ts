@@ -29,10 +29,12 @@ export class Fleet {
     this.directory = new AgentDirectory(options.agents, options.clusterId, options.database, options.log)
   }
 
-  /** Starts to poll the agents. */
-  start(kinds: readonly AgentHooks[]): void {
+  /** Starts to poll the agents. @param onReachable called when an agent answers after it did not */
+  start(kinds: readonly AgentHooks[], onReachable: () => Promise<void>): void {
     const { clusterId, database, lock, log } = this.#options
     const onSkipped = (records: number) => (this.skippedRecords += records)
+    this.directory.onReachable = () =>
+      void onReachable().catch((error: unknown) => log.warn({ err: error }, 'jobs of an agent: put off'))
     this.directory.start(kinds, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Registry } from 'prom-client'
 import type { DescribedRoute } from '../platform/http/route-docs.ts'
-import type { Job } from '../platform/jobs/job.ts'
+import type { PeriodicWork } from '../platform/jobs/periodic.ts'
+import type { Lane } from '../platform/jobs/task.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import type { FleetContext } from './fleet-context.ts'
 
@@ -16,9 +17,11 @@ export interface Kind<C extends FleetContext> {
   /** Routes that a library serves. */
   readonly describedRoutes?: readonly DescribedRoute[]
   readonly agents?: (control: C) => AgentHooks
-  /** Starts the jobs that every control process runs. */
-  readonly startJobs?: (control: C) => readonly Job[]
-  /** Statements that delete expired rows. Every process runs them, possibly concurrently. */
+  /** The tasks of its jobs, in lanes that do not delay one another. */
+  readonly lanes?: (control: C) => readonly Lane[]
+  /** Refreshes what each process has in its memory. */
+  readonly refreshes?: (control: C) => readonly PeriodicWork[]
+  /** Statements that delete expired rows, run each minute. */
   readonly sweeps?: readonly ((pool: pg.Pool) => Promise<unknown>)[]
   readonly addMetrics?: (registry: Registry, control: C) => void
 }

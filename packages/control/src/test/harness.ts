@@ -75,6 +75,7 @@ export class Harness {
     const { host, port } = address
     const database = { host, port, user, password, database: 'postgres' }
     const pool = new Pool(database)
+    // The server may stop before the pool has closed its connections.
     outliveBrokenConnections(pool)
     const settings = { database, data_dir: dataDir, cors_origins: ['https://app.example.com'], commit: 'abc' }
     return new Harness(pool, settings, async () => {

@@ -49,6 +49,8 @@ import type * as kinds_volumes_volume_statements from '../kinds/volumes/volume-s
 import type * as platform_audit_audit_statements from '../platform/audit/audit-statements.ts'
 import type * as platform_db_lease from '../platform/db/lease.ts'
 import type * as platform_idempotency_idempotency_statements from '../platform/idempotency/idempotency-statements.ts'
+import type * as platform_jobs_job_statements from '../platform/jobs/job-statements.ts'
+import type * as platform_jobs_operated_jobs from '../platform/jobs/operated-jobs.ts'
 import type * as platform_keyring_statements from '../platform/keyring-statements.ts'
 import type * as platform_limits_postgres_buckets from '../platform/limits/postgres-buckets.ts'
 import type * as platform_limits_redis_buckets from '../platform/limits/redis-buckets.ts'
@@ -98,8 +100,8 @@ export type Of_kinds_apps_app_statements = [
   Assert<Agreement<typeof kinds_apps_app_statements.appById, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string]>>,
   Assert<Agreement<typeof kinds_apps_app_statements.updateApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
   Assert<Agreement<typeof kinds_apps_app_statements.markAppDeleted, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.claimDeletedApps, { "id": string }, [number, number]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.retryAppDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.deletedAppIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_app_statements.deletedApp, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_apps_app_statements.removeAppRow, { "id": string }, [string]>>,
 ]
 
@@ -115,7 +117,8 @@ export type Of_kinds_apps_certificates_certificate_statements = [
 
 export type Of_kinds_apps_certificates_order_statements = [
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.wantCertificates, {  }, [number]>>,
-  Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrders, { "id": string; "app_id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.dueOrderIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrder, { "id": string; "app_id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.countOrder, { "workspace_id": string }, [string]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrderKey, { "id": string }, [string, number, Uint8Array]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrder, { "id": string }, [string, number, string]>>,
@@ -129,10 +132,12 @@ export type Of_kinds_apps_certificates_order_statements = [
 
 export type Of_kinds_apps_deploying_replace_lost = [
   Assert<Agreement<typeof kinds_apps_deploying_replace_lost.lostVersions, { "id": string; "port": number; "git_ref": string; "git_commit": string | null; "origin_id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replace_lost.hasLiveVersions, { "found": Computed<boolean> }, []>>,
 ]
 
 export type Of_kinds_apps_deploying_unnamed_statements = [
-  Assert<Agreement<typeof kinds_apps_deploying_unnamed_statements.claimUnnamed, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_unnamed_statements.unnamedIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_unnamed_statements.unnamedSandbox, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
 ]
 
 export type Of_kinds_apps_deployments_build_log_statements = [
@@ -147,6 +152,7 @@ export type Of_kinds_apps_deployments_deployment_statements = [
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.hasOpenDeployments, { "found": Computed<boolean> }, []>>,
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.stillWanted, { "id": string }, [readonly string[], number]>>,
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.nameSandbox, { "id": string }, [string, number, string]>>,
   Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.takeSandbox, { "sandbox_id": string; "port": number }, [string, number]>>,
@@ -203,6 +209,7 @@ export type Of_kinds_apps_instances_instance_statements = [
   Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainingInstances, { "id": string; "app_id": string; "deployment_id": string; "is_over": Computed<boolean> }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingInstances, { "id": string; "app_id": string; "deployment_id": string; "port": number }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingSandboxes, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_instances_instance_statements.hasInstances, { "found": Computed<boolean> }, []>>,
 ]
 
 export type Of_kinds_apps_previews_preview_statements = [
@@ -219,17 +226,17 @@ export type Of_kinds_apps_trees_tree_statements = [
   Assert<Agreement<typeof kinds_apps_trees_tree_statements.disownTree, {  }, [string]>>,
   Assert<Agreement<typeof kinds_apps_trees_tree_statements.makingTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string; "is_abandoned": Computed<boolean> }, [number]>>,
   Assert<Agreement<typeof kinds_apps_trees_tree_statements.setTreeReady, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.claimOldTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [number, readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.retryTreeRemoval, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.oldTreeIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_apps_trees_tree_statements.endOldTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_apps_trees_tree_statements.removeTreeRow, {  }, [string]>>,
   Assert<Agreement<typeof kinds_apps_trees_tree_statements.countTrees, { "status": string; "count": Computed<number> }, []>>,
 ]
 
 export type Of_kinds_billing_credit_pause_statements = [
-  Assert<Agreement<typeof kinds_billing_credit_pause_statements.claimUnpaid, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_billing_credit_pause_statements.claimLifted, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_billing_credit_pause_statements.retryCredit, {  }, [string, number]>>,
-  Assert<Agreement<typeof kinds_billing_credit_pause_statements.settlePaused, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.unpaidIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.markUnpaid, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.liftedIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_billing_credit_pause_statements.liftedSandbox, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_billing_credit_pause_statements.settleLifted, {  }, [string]>>,
 ]
 
@@ -278,7 +285,8 @@ export type Of_kinds_databases_backup_statements = [
   Assert<Agreement<typeof kinds_databases_backup_statements.backupOfDatabase, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string, string]>>,
   Assert<Agreement<typeof kinds_databases_backup_statements.backupBefore, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null }, [string, string | Date]>>,
   Assert<Agreement<typeof kinds_databases_backup_statements.oldestBackup, { "taken_at": Date; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_databases_backup_statements.claimDueBackups, { "id": string; "workspace_id": string }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.dueBackupIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_databases_backup_statements.dueBackup, { "id": string; "workspace_id": string }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_databases_backup_statements.setBackupDue, {  }, [string, number]>>,
 ]
 
@@ -294,13 +302,14 @@ export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseSecrets, { "id": string }, [string, Uint8Array, Uint8Array]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseDeleting, { "id": string }, [string, number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.removeDatabaseRow, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_databases_database_statements.claimAbandonedDatabases, { "id": string }, [number, number]>>,
-  Assert<Agreement<typeof kinds_databases_database_statements.retryDatabaseDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.abandonedDatabaseIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.endAbandonedDatabase, { "id": string }, [string]>>,
 ]
 
 export type Of_kinds_databases_proof_statements = [
   Assert<Agreement<typeof kinds_databases_proof_statements.lockProofs, {  }, []>>,
   Assert<Agreement<typeof kinds_databases_proof_statements.claimProof, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null; "memory_mb": number; "size": string; "proof_tries": number }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_proof_statements.hasPendingProofs, { "found": Computed<boolean> }, []>>,
   Assert<Agreement<typeof kinds_databases_proof_statements.setVerified, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_databases_proof_statements.putProofOff, { "id": string }, [string, number, number]>>,
   Assert<Agreement<typeof kinds_databases_proof_statements.insertProof, {  }, [string]>>,
@@ -392,8 +401,8 @@ export type Of_kinds_orgs_org_statements = [
 ]
 
 export type Of_kinds_sandboxes_emptied_orgs_statements = [
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.claimDeletedOrgs, { "id": string; "name": string }, [number, number]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.retryOrgDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.deletedOrgIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.deletedOrg, { "id": string; "name": string }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.endSandboxes, {  }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.snapshotsToEnd, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.volumesToEnd, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string]>>,
@@ -435,7 +444,8 @@ export type Of_kinds_sandboxes_sandbox_statements = [
   Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeCreating, { "id": string }, [readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeSandboxRow, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.countByStatus, { "status": string; "count": Computed<number> }, []>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.claimExpired, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.expiredIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.expiredSandbox, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.setDeletionDue, {  }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.retryDeletion, {  }, [string, number]>>,
 ]
@@ -447,8 +457,8 @@ export type Of_kinds_sandboxes_snapshots_snapshot_statements = [
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.anySnapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.removeSnapshotRow, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.claimUnusedSnapshots, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [number, readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.retrySnapshotDeletion, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.unusedSnapshotIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.endUnusedSnapshot, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotRowsOfAgent, { "id": string; "workspace_id": string; "status": string; "is_abandoned": Computed<boolean> }, [string, number]>>,
 ]
 
@@ -508,6 +518,24 @@ export type Of_platform_idempotency_idempotency_statements = [
   Assert<Agreement<typeof platform_idempotency_idempotency_statements.removeOldRequests, {  }, []>>,
 ]
 
+export type Of_platform_jobs_job_statements = [
+  Assert<Agreement<typeof platform_jobs_job_statements.livingProcesses, { "numbers": Computed<Json> }, []>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.unlockDead, {  }, []>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.unlockWorkers, {  }, [readonly string[]]>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.addRecurring, {  }, [string, number]>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.wakeJob, {  }, [string]>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.addMissing, { "id": Computed<string> }, [readonly string[], readonly string[]]>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.keepRetrying, {  }, [readonly string[], number]>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.removeReplaced, {  }, []>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.countJobs, { "task": string; "state": Computed<string>; "count": Computed<number>; "late_seconds": Computed<number> }, []>>,
+]
+
+export type Of_platform_jobs_operated_jobs = [
+  Assert<Agreement<typeof platform_jobs_operated_jobs.findJob, { "id": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof platform_jobs_operated_jobs.retryJob, { "id": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof platform_jobs_operated_jobs.discardJob, { "id": Computed<string> }, [string]>>,
+]
+
 export type Of_platform_keyring_statements = [
   Assert<Agreement<typeof platform_keyring_statements.sealingKeys, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, []>>,
   Assert<Agreement<typeof platform_keyring_statements.insertSealingKey, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, [number, Uint8Array, number]>>,
@@ -525,8 +553,8 @@ export type Of_platform_limits_redis_buckets = [
 
 export type Of_platform_mail_mail_statements = [
   Assert<Agreement<typeof platform_mail_mail_statements.insertMail, { "id": string; "sealed": Buffer }, [Uint8Array]>>,
-  Assert<Agreement<typeof platform_mail_mail_statements.claimMails, { "id": string; "sealed": Buffer }, [number, number]>>,
-  Assert<Agreement<typeof platform_mail_mail_statements.retryMail, {  }, [string, number]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.dueMails, { "id": string }, [number]>>,
+  Assert<Agreement<typeof platform_mail_mail_statements.dueMail, { "id": string; "sealed": Buffer }, [string]>>,
   Assert<Agreement<typeof platform_mail_mail_statements.removeMail, {  }, [string]>>,
   Assert<Agreement<typeof platform_mail_mail_statements.removeUnsendable, { "id": string }, []>>,
 ]

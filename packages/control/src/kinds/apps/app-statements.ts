@@ -93,17 +93,15 @@ export const markAppDeleted = statement<{ id: string }, [id: string]>(
 )
 
 /** Claims, for `leaseSeconds`, deleted apps whose sandboxes are not all removed. */
-export const claimDeletedApps = statement<{ id: string }, [limit: number, leaseSeconds: number]>(
-  'claim-deleted-apps',
-  `with due as materialized (
-     select id as due_id from apps where deletion_due_at <= now() order by deletion_due_at limit $1 for update skip locked
-   )
-   update apps set deletion_due_at = now() + make_interval(secs => $2) from due where id = due_id returning id`,
+export const deletedAppIds = statement<{ id: string }, [limit: number]>(
+  'deleted-app-ids',
+  'select id from apps where deletion_due_at <= now() order by deletion_due_at limit $1',
 )
 
-export const retryAppDeletion = statement<never, [id: string, afterSeconds: number]>(
-  'retry-app-deletion',
-  'update apps set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+/** No row: the app is not due. */
+export const deletedApp = statement<{ id: string }, [id: string]>(
+  'deleted-app',
+  'select id from apps where id = $1 and deletion_due_at <= now()',
 )
 
 /** Removes the row once nothing else is left of the app. */

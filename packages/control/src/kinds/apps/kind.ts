@@ -1,11 +1,11 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
-import { Periodic, type PeriodicWork } from '../../platform/jobs/periodic.ts'
-import { Reaper } from '../../platform/jobs/reaper.ts'
+import { lane, type RecurringTask } from '../../platform/jobs/task.ts'
 import { appRoutes } from './app-routes.ts'
 import type { AppsContext } from './apps-context.ts'
 import { certificateOrders } from './certificates/certificate-orders.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
+import type { RunDeployment } from './deploying/deployer.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
 import { replaceLostVersions } from './deploying/replace-lost.ts'
 import { deploymentRoutes } from './deployments/deployment-routes.ts'
@@ -19,6 +19,11 @@ import { deletedApps } from './remove-app.ts'
 import { oldTrees, settleTrees } from './trees/settle-trees.ts'
 import { countTrees } from './trees/tree-statements.ts'
 
+/** @param run whether there may be more to do soon */
+function recurring(name: string, everyMs: number, run: () => Promise<boolean>): RecurringTask {
+  return { name, recur: async () => ((await run()) ? everyMs : null) }
+}
+
 /** Apps: deployments, domains, certificates, previews, instances, and the git provider. */
 export const apps: Kind<AppsContext> = {
   name: 'apps',
@@ -28,25 +33,25 @@ export const apps: Kind<AppsContext> = {
     gitProviderRoutes(app, control)
     await proxyApp(app, control)
   },
-  startJobs(control) {
+  lanes(control) {
     const { database, config, deployer, certificateKeys: seal, lock, log, stopping: stopped } = control
     const { pool } = database
-    deployer.start((row, creator, cancelled) => runDeployment(control, row, creator, cancelled))
-    const work: PeriodicWork[] = [
-      { what: 'old versions of apps', everyMs: 1_000, run: () => settleOldVersions(control, log) },
-      { what: 'installed trees of apps', everyMs: 1_000, run: () => settleTrees(control, log) },
-      { what: 'further instances of apps', everyMs: 1_000, run: () => settleInstances(control, log) },
-      { what: 'health of instances', everyMs: 5_000, run: () => replaceUnhealthy(control, log) },
-      { what: 'lost versions of apps', everyMs: 2_000, run: () => replaceLostVersions(pool, log) },
-    ]
+    const run: RunDeployment = (row, creator, cancelled) => runDeployment(control, row, creator, cancelled)
     return [
-      new Reaper(deletedApps(control), log),
-      new Reaper(unnamedSandboxes(control), log),
-      new Reaper(oldTrees(control), log),
+      lane('objects', [
+        deletedApps(control),
+        unnamedSandboxes(control),
+        oldTrees(control),
+        recurring('settle-old-versions', 1_000, () => settleOldVersions(control, log)),
+        recurring('settle-trees', 1_000, () => settleTrees(control, log)),
+        recurring('settle-instances', 1_000, () => settleInstances(control, log)),
+        recurring('check-instances', 5_000, () => replaceUnhealthy(control, log)),
+        recurring('replace-lost-versions', 2_000, () => replaceLostVersions(pool, log)),
+        { name: 'start-deployments', recur: () => deployer.look(run) },
+      ]),
       ...(config.acme === undefined
         ? []
-        : [new Reaper(certificateOrders({ pool, seal, lock, log, stopped, settings: config.acme }), log)]),
-      ...work.map((each) => new Periodic(each, log)),
+        : [lane('certificates', [certificateOrders({ pool, seal, lock, log, stopped, settings: config.acme })])]),
     ]
   },
   sweeps: [removeOldGitRows, removeOldPulls],

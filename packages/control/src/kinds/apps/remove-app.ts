@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
-import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../platform/jobs/task.ts'
 import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
 import { sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
-import { claimDeletedApps, removeAppRow, retryAppDeletion } from './app-statements.ts'
+import { deletedApp, deletedAppIds, removeAppRow } from './app-statements.ts'
 
 /** Milliseconds to wait for objects of the app that were being created when it was deleted. */
 const PATIENCE_MS = 30_000
@@ -13,7 +13,7 @@ const LOOK_MS = 100
 /**
  * Removes the sandboxes of a deleted app, then its row. A running deployment checks the mark before each of its steps
  * and creates nothing new.
- * @throws ApiError 502; the reaper then completes the removal
+ * @throws ApiError 502; a job then completes the removal
  */
 export async function removeApp(remover: Remover, id: string, requestId: string): Promise<void> {
   const { pool } = remover.database
@@ -30,13 +30,14 @@ export async function removeApp(remover: Remover, id: string, requestId: string)
 }
 
 /** Removes what is left of deleted apps. */
-export function deletedApps(remover: Remover): Reaping<{ readonly id: string }> {
+export function deletedApps(remover: Remover): RowTask {
   const { pool } = remover.database
   return {
-    what: 'deleted app',
-    everyMs: 1_000,
-    claim: (limit) => claimDeletedApps(pool, limit, LEASE_SECONDS),
-    remove: ({ id }, requestId) => removeApp(remover, id, requestId),
-    retry: (id, afterSeconds) => retryAppDeletion(pool, id, afterSeconds),
+    name: 'remove-app',
+    due: (limit) => deletedAppIds(pool, limit),
+    async work({ id, requestId }) {
+      const [row] = await deletedApp(pool, id)
+      if (row !== undefined) await removeApp(remover, id, requestId)
+    },
   }
 }

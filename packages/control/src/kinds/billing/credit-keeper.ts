@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { MAX_SPENT_WORKSPACES, type SpentCreditBody } from '@offshoot/contract/agent-api'
 import { PLANS } from '@offshoot/contract/plan'
 import type { Logger } from 'pino'
@@ -12,6 +13,10 @@ import { usd } from './usd.ts'
 
 /** The share of its credit at which a workspace is warned. */
 const WARNING_SHARE = 0.8
+/** Milliseconds between two checks. */
+const LOOK_MS = 6_000
+/** Checks of one job. */
+const LOOKS = 10
 /** Milliseconds after which an agent gets an unchanged list again, because its disk may have been replaced. */
 const RETELL_MS = 60_000
 
@@ -29,8 +34,8 @@ export interface CreditKeeperOptions {
 }
 
 /**
- * Checks periodically which workspaces have spent their free credit. Every control process runs it. It stores the
- * result in the database, sends each owner one mail a month, and sends the list to every agent, which then refuses by
+ * Checks periodically which workspaces have spent their free credit. One process at a time does. It stores the result
+ * in the database, sends each owner one mail a month, and sends the list to every agent, which then refuses by
  * itself.
  *
  * A workspace leaves the list when it has credit again: after an upgrade, a grant or the start of a month. The
@@ -44,7 +49,19 @@ export class CreditKeeper {
     this.#options = options
   }
 
-  async look(): Promise<void> {
+  /**
+   * Looks for about a minute, because the engine's work for a job costs the database more than a look.
+   * @returns milliseconds until the next run
+   */
+  async watch(signal: AbortSignal): Promise<number> {
+    for (let looks = 0; looks < LOOKS && !signal.aborted; looks += 1) {
+      await this.#look()
+      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)
+    }
+    return 0
+  }
+
+  async #look(): Promise<void> {
     const { database } = this.#options
     const rows = await assessCredit(database.pool, PLANS_WITH_CREDIT, WARNING_SHARE)
     for (const row of rows) await this.#warn(row)

@@ -2,41 +2,39 @@ import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { AgentRefused, refuse } from '../../fleet/agent-failure.ts'
 import { applyStatus } from '../../fleet/record-statements.ts'
 import { move, type Transition } from '../../fleet/sandbox-calls.ts'
-import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../platform/jobs/task.ts'
 import { liveAgent, subjectOf } from '../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../fleet/sandbox-row.ts'
-import { claimLifted, claimUnpaid, retryCredit, settleLifted, settlePaused } from './credit-pause-statements.ts'
+import { liftedIds, liftedSandbox, markUnpaid, settleLifted, unpaidIds } from './credit-pause-statements.ts'
 
 /** Statuses of an agent's answer that mean that there is nothing to pause or resume. */
 const NOTHING_TO_DO: ReadonlySet<number> = new Set([404, 409])
 
 /** Pauses the running sandboxes of workspaces without credit. Their state is kept. */
-export function unpaidSandboxes(remover: Remover): Reaping<SandboxRow> {
+export function unpaidSandboxes(remover: Remover): RowTask {
   const { fleet, database } = remover
   return {
-    what: 'sandbox without credit',
-    everyMs: 1_000,
-    claim: (limit) => claimUnpaid(database.pool, limit, fleet.reachable, LEASE_SECONDS),
-    remove: async (row, requestId) => {
-      await moveIfPossible(remover, row, 'pause', requestId)
-      await settlePaused(database.pool, row.id)
+    name: 'pause-unpaid-sandbox',
+    due: (limit) => unpaidIds(database.pool, limit, fleet.reachable),
+    async work({ id, requestId }) {
+      const [row] = await markUnpaid(database.pool, id, fleet.reachable)
+      if (row !== undefined) await moveIfPossible(remover, row, 'pause', requestId)
     },
-    retry: (id, afterSeconds) => retryCredit(database.pool, id, afterSeconds),
   }
 }
 
 /** Resumes sandboxes that were paused for lack of credit, once the workspace has credit or another plan. */
-export function liftedSandboxes(remover: Remover): Reaping<SandboxRow> {
+export function liftedSandboxes(remover: Remover): RowTask {
   const { fleet, database } = remover
   return {
-    what: 'sandbox with credit again',
-    everyMs: 1_000,
-    claim: (limit) => claimLifted(database.pool, limit, fleet.reachable, LEASE_SECONDS),
-    remove: async (row, requestId) => {
+    name: 'resume-paid-sandbox',
+    due: (limit) => liftedIds(database.pool, limit, fleet.reachable),
+    async work({ id, requestId }) {
+      const [row] = await liftedSandbox(database.pool, id, fleet.reachable)
+      if (row === undefined) return
       if (row.status === 'paused') await moveIfPossible(remover, row, 'resume', requestId)
       await settleLifted(database.pool, row.id)
     },
-    retry: (id, afterSeconds) => retryCredit(database.pool, id, afterSeconds),
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Kind } from '../../fleet/kind.ts'
-import { Periodic } from '../../platform/jobs/periodic.ts'
-import { Reaper } from '../../platform/jobs/reaper.ts'
+import { lane } from '../../platform/jobs/task.ts'
 import type { BillingContext } from './billing-context.ts'
 import { billingRoutes } from './billing-routes.ts'
 import { CreditKeeper } from './credit-keeper.ts'
@@ -26,21 +25,20 @@ export const billing: Kind<BillingContext> = {
     postStripeWebhook(app, control)
   },
   agents: () => ({ applyRecords: meterRecords }),
-  startJobs(control) {
+  lanes(control) {
     const { database, fleet, outbox, payments, log } = control
     const { pool } = database
     const credit = new CreditKeeper({ database, fleet, outbox, log })
     return [
-      new Reaper(unpaidSandboxes(control), log),
-      new Reaper(liftedSandboxes(control), log),
-      new Periodic({ what: 'look at credit', everyMs: 2_000, run: () => credit.look() }, log),
-      new Periodic({ what: 'settling meters', everyMs: 60_000, run: () => settleMeters(pool) }, log),
-      new Periodic({ what: 'settling storage', everyMs: 30_000, run: () => settleStorage(pool) }, log),
-      new Periodic(
-        { what: 'report of overage', everyMs: 3_600_000, run: () => reportOverage({ database, payments, log }) },
-        log,
-      ),
-      new Periodic({ what: 'sweep of creates', everyMs: 600_000, run: () => pruneCreates(pool) }, log),
+      lane('objects', [
+        unpaidSandboxes(control),
+        liftedSandboxes(control),
+        { name: 'assess-credit', recur: ({ signal }) => credit.watch(signal) },
+        { name: 'settle-meters', cron: '* * * * *', run: () => settleMeters(pool) },
+        { name: 'settle-storage', cron: '* * * * *', run: () => settleStorage(pool) },
+        { name: 'report-overage', cron: '5 * * * *', run: () => reportOverage({ database, payments, log }) },
+        { name: 'prune-creates', cron: '*/10 * * * *', run: () => pruneCreates(pool) },
+      ]),
     ]
   },
 }

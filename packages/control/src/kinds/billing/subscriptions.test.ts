@@ -193,13 +193,14 @@ describe('subscriptions', () => {
     expect((await call(control.url, 'DELETE', path, { token: tenant.jwt })).status).toBe(204)
     await eventually(async () => {
       const { rows } = await harness.pool.query(
-        'select deletion_due_at > now() as is_tried from organization where id = $1',
-        [tenant.workspaceId],
+        'select from graphile_worker.jobs where key = $1 and last_error is not null and locked_at is null',
+        [`empty-org:${tenant.workspaceId}`],
       )
-      return rows[0]?.is_tried === true
+      return rows.length === 1
     })
     expect(await isThere()).toBe(true)
     stripe.failure = null
+    await harness.pool.query('update organization set deletion_due_at = now() where id = $1', [tenant.workspaceId])
     await eventually(async () => !(await isThere()))
     expect(subscription.status).toBe('canceled')
   })

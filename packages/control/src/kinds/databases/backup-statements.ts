@@ -59,20 +59,20 @@ export const oldestBackup = statement<Pick<BackupRow, 'taken_at' | 'created_at'>
   `select b.taken_at, s.created_at from ${WHOLE_BACKUPS} where b.database_id = $1 order by b.taken_at limit 1`,
 )
 
-/** Claims, for `leaseSeconds`, databases without a backup for a day. @param agents the reachable agents */
-export const claimDueBackups = statement<
-  Pick<DatabaseRow, 'id' | 'workspace_id'>,
-  [limit: number, agents: readonly string[], leaseSeconds: number]
->(
-  'claim-due-database-backups',
-  `with due as materialized (
-     select d.id from databases d join sandboxes s on s.id = d.id
-     where d.status = 'ready' and d.backup_due_at <= now() and s.agent_id = any($2) and s.status in ('running', 'hibernated')
-     order by d.backup_due_at limit $1 for update of d skip locked
-   )
-   update databases d set backup_due_at = now() + make_interval(secs => $3) from due where d.id = due.id
-   returning d.id, d.workspace_id`,
+const DUE = `databases d join sandboxes s on s.id = d.id
+  where d.status = 'ready' and d.backup_due_at <= now() and s.agent_id = any($2) and s.status in ('running', 'hibernated')`
+
+/** Databases without a backup for a day. @param agents the reachable agents */
+export const dueBackupIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
+  'due-database-backup-ids',
+  `select d.id from ${DUE} order by d.backup_due_at limit $1`,
 )
+
+/** No row: no backup is due, or the database's agent is not reachable. */
+export const dueBackup = statement<
+  Pick<DatabaseRow, 'id' | 'workspace_id'>,
+  [databaseId: string, agents: readonly string[]]
+>('due-database-backup', `select d.id, d.workspace_id from ${DUE} and d.id = $1`)
 
 export const setBackupDue = statement<never, [databaseId: string, seconds: number]>(
   'set-database-backup-due',

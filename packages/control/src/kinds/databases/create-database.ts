@@ -4,7 +4,7 @@ import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { whileRenewing } from '../../platform/db/lease.ts'
-import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/task.ts'
 import { claimDatabase, UNCLAIMED } from './claim-database.ts'
 import {
   databaseOfWorkspace,

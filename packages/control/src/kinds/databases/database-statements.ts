@@ -100,18 +100,14 @@ export const removeDatabaseRow = statement<{ id: string }, [id: string]>(
   'delete from databases where id = $1 returning id',
 )
 
-/** Claims, for `leaseSeconds`, databases whose creation or deletion was never finished. */
-export const claimAbandonedDatabases = statement<{ id: string }, [limit: number, leaseSeconds: number]>(
-  'claim-abandoned-databases',
-  `with due as materialized (
-     select id as due_id from databases where deletion_due_at <= now() order by deletion_due_at limit $1
-     for update skip locked
-   )
-   update databases set status = 'deleting', deletion_due_at = now() + make_interval(secs => $2)
-   from due where id = due_id returning id`,
+/** Databases whose creation or deletion was never finished. */
+export const abandonedDatabaseIds = statement<{ id: string }, [limit: number]>(
+  'abandoned-database-ids',
+  'select id from databases where deletion_due_at <= now() order by deletion_due_at limit $1',
 )
 
-export const retryDatabaseDeletion = statement<never, [id: string, afterSeconds: number]>(
-  'retry-database-deletion',
-  'update databases set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+/** No row: the database is not abandoned. */
+export const endAbandonedDatabase = statement<{ id: string }, [id: string]>(
+  'end-abandoned-database',
+  `update databases set status = 'deleting' where id = $1 and deletion_due_at <= now() returning id`,
 )

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { DatabasesContext } from './databases-context.ts'
-import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/task.ts'
 import { setDatabaseDeleting } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
 import { removeDatabase } from './remove-database.ts'

@@ -1,5 +1,5 @@
 import type { Kind } from '../../fleet/kind.ts'
-import { Reaper } from '../../platform/jobs/reaper.ts'
+import { lane } from '../../platform/jobs/task.ts'
 import { abandonedDatabases } from './abandoned-databases.ts'
 import { databaseRoutes } from './database-routes.ts'
 import type { DatabasesContext } from './databases-context.ts'
@@ -13,9 +13,10 @@ export const databases: Kind<DatabasesContext> = {
   agents: () => ({
     hiddenAmong: async (on, ids) => (await proofsAmong(on, ids)).map(({ id }) => id),
   }),
-  startJobs: (control) => [
-    new Reaper(abandonedDatabases(control), control.log),
-    new Reaper(dueBackups(control), control.log),
+  lanes: (control) => [
+    lane('objects', [abandonedDatabases(control)]),
+    // Few at once, because each backup writes the VM's memory to disk.
+    lane('backups', [dueBackups(control)], { atOnce: 2 }),
   ],
   sweeps: [removeOldProofs],
 }

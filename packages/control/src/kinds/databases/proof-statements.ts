@@ -38,6 +38,11 @@ export const claimProof = statement<ProofRow, [agents: readonly string[], leaseS
   READY_SNAPSHOT,
 )
 
+export const hasPendingProofs = statement<{ found: boolean }, []>(
+  'has-pending-backup-proofs',
+  `select exists (select from database_backups where verified = 'pending') as found`,
+)
+
 /** Stores the result of a verification. */
 export const setVerified = statement<{ id: string }, [id: string, verified: 'ok' | 'failed', error: string | null]>(
   'set-backup-verified',

@@ -19,11 +19,20 @@ import type { KnownAgent } from '../../fleet/agent-directory.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
+import { type Lane, lane, type TaskRun } from '../../platform/jobs/task.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
 import { sandboxById, setDeletionDue } from '../sandboxes/sandbox-statements.ts'
 import { checkServer } from './check-server.ts'
-import { claimProof, insertProof, lockProofs, type ProofRow, putProofOff, setVerified } from './proof-statements.ts'
+import {
+  claimProof,
+  hasPendingProofs,
+  insertProof,
+  lockProofs,
+  type ProofRow,
+  putProofOff,
+  setVerified,
+} from './proof-statements.ts'
 import { openSecrets } from './secrets.ts'
 
 /**
@@ -35,6 +44,8 @@ const PROOF_SECONDS = 1_800
 const RETRY_SECONDS = [15, 60, 300, 900]
 /** Seconds to wait after an attempt for which the host had no room. It does not count as failed. */
 const NO_ROOM_RETRY_SECONDS = 60
+/** Milliseconds between two looks for a backup that is due. */
+const NEXT_MS = 5_000
 const LOOK_MS = 1_000
 const MIB_TO_SPARE = 512
 /** Bytes. With less free disk, a failed attempt may be the host's fault and says nothing about the backup. */
@@ -42,6 +53,15 @@ const DISK_TO_SPARE_BYTES = 256 * 1024 * 1024
 const DISK_LOOK_MS = 30_000
 /** Errors of a create that are not the backup's fault. */
 const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
+
+/** The lane of the verification. Only `main.ts` adds it: tests call {@link proveNextBackup} themselves. */
+export function backupProofs(control: DatabasesContext): readonly Lane[] {
+  const recur = async ({ signal }: TaskRun) => {
+    await proveNextBackup(control, signal)
+    return (await hasPendingProofs(control.database.pool))[0]?.found === true ? NEXT_MS : null
+  }
+  return [lane('objects', [{ name: 'verify-backups', recur }])]
+}
 
 export async function proveNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
   const { fleet, database, log } = control

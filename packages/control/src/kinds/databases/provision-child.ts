@@ -1,5 +1,5 @@
 import type { SandboxId } from '@offshoot/contract/ids'
-import { LEASE_SECONDS } from '../../platform/jobs/reaper.ts'
+import { LEASE_SECONDS } from '../../platform/jobs/task.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import type { DatabaseRow } from './database-row.ts'
 import { insertProvisioning } from './database-statements.ts'

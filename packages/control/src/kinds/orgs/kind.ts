@@ -17,8 +17,9 @@ import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
-import { keepKeys, keyRoutes } from './operators/key-routes.ts'
-import { Periodic } from '../../platform/jobs/periodic.ts'
+import { jobRoutes } from './operators/job-routes.ts'
+import { keepKeys, keyRoutes, refreshKeys } from './operators/key-routes.ts'
+import { lane } from '../../platform/jobs/task.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
 
@@ -48,17 +49,23 @@ export const orgs: Kind<OrgsContext> = {
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
     keyRoutes(app, control)
+    jobRoutes(app, control)
   },
-  startJobs: (control) => [
-    new Periodic(
+  refreshes: (control) => [
+    {
+      what: 'OpenID Connect providers',
+      everyMs: PROVIDERS_EVERY_MS,
+      run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
+    },
+    { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
+  ],
+  lanes: (control) => [
+    lane('objects', [
       {
-        what: 'OpenID Connect providers',
-        everyMs: PROVIDERS_EVERY_MS,
-        run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
+        name: 'keep-keys',
+        recur: async ({ signal }) => ((await keepKeys(control, signal)) ? KEYS_EVERY_MS : null),
       },
-      control.log,
-    ),
-    new Periodic({ what: 'keys', everyMs: KEYS_EVERY_MS, run: (signal) => keepKeys(control, signal) }, control.log),
+    ]),
   ],
   describedRoutes: accountOperations,
   sweeps: [removeOldEntries, removeOldInvitations],

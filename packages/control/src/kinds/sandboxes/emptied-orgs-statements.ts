@@ -8,20 +8,14 @@ export interface DeletedOrgRow {
   readonly name: string
 }
 
-/** Claims, for `leaseSeconds`, deleted workspaces that are not empty yet. */
-export const claimDeletedOrgs = statement<DeletedOrgRow, [limit: number, leaseSeconds: number]>(
-  'claim-deleted-orgs',
-  `with due as materialized (
-     select id as due_id from organization where deletion_due_at <= now() order by deletion_due_at
-     limit $1 for update skip locked
-   )
-   update organization set deletion_due_at = now() + make_interval(secs => $2)
-   from due where id = due_id returning id, name`,
+export const deletedOrgIds = statement<{ id: string }, [limit: number]>(
+  'deleted-org-ids',
+  'select id from organization where deletion_due_at <= now() order by deletion_due_at limit $1',
 )
 
-export const retryOrgDeletion = statement<never, [id: string, afterSeconds: number]>(
-  'retry-org-deletion',
-  'update organization set deletion_due_at = now() + make_interval(secs => $2) where id = $1',
+export const deletedOrg = statement<DeletedOrgRow, [id: string]>(
+  'deleted-org',
+  'select id, name from organization where id = $1 and deletion_due_at <= now()',
 )
 
 /**

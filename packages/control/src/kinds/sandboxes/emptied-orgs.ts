@@ -3,23 +3,23 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../platform/jobs/task.ts'
 import { removeSnapshot } from './snapshots/remove-snapshot.ts'
 import { accountOf } from '../orgs/account-statements.ts'
 import type { SandboxesContext } from './sandboxes-context.ts'
 import { removeVolume } from '../volumes/remove-volume.ts'
 import {
-  claimDeletedOrgs,
+  deletedOrg,
+  deletedOrgIds,
   type DeletedOrgRow,
   endSandboxes,
   leftInOrg,
   removeOrg,
-  retryOrgDeletion,
   snapshotsToEnd,
   volumesToEnd,
 } from './emptied-orgs-statements.ts'
 
-/** Milliseconds for which one round waits for the deletions. Well below a claim's lease. */
+/** Milliseconds for which one round waits for the deletions. The job's next attempt goes on. */
 const PATIENCE_MS = 60_000
 /** Milliseconds between two polls. */
 const LOOK_MS = 200
@@ -29,21 +29,27 @@ type OrgRemover = Remover & Pick<SandboxesContext, 'payments'>
 /**
  * Empties deleted workspaces and then removes them; one process handles each workspace. Every round marks the current
  * objects again, so that it also catches an object whose creation was in progress when the workspace was deleted. The
- * workspace's row cannot go while an object refers to it. If the process dies, its claim expires. If an agent is
- * unreachable, the job waits for it.
+ * workspace's row cannot go while an object refers to it. If an agent is unreachable, the job is retried until it is
+ * back.
  */
-export function emptiedOrgs(remover: OrgRemover): Reaping<DeletedOrgRow> {
+export function emptiedOrgs(remover: OrgRemover): RowTask {
   const { pool } = remover.database
   return {
-    what: 'deleted workspace',
-    everyMs: 1_000,
-    claim: (limit) => claimDeletedOrgs(pool, limit, LEASE_SECONDS),
-    remove: (row, requestId) => empty(remover, row, requestId),
-    retry: (id, afterSeconds) => retryOrgDeletion(pool, id, afterSeconds),
+    name: 'empty-org',
+    due: (limit) => deletedOrgIds(pool, limit),
+    async work({ id, requestId, signal }) {
+      const [row] = await deletedOrg(pool, id)
+      if (row !== undefined) await empty(remover, row, requestId, signal)
+    },
   }
 }
 
-async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId: string): Promise<void> {
+async function empty(
+  remover: OrgRemover,
+  { id, name }: DeletedOrgRow,
+  requestId: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { pool } = remover.database
   const endsAtMs = performance.now() + PATIENCE_MS
   for (;;) {
@@ -54,7 +60,7 @@ async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId
     if (left?.count === 0) break
     if (performance.now() > endsAtMs)
       throw new Error(`workspace ${id} still holds ${left?.count} sandboxes, snapshots and volumes`)
-    await delay(LOOK_MS)
+    await delay(LOOK_MS, undefined, { signal })
   }
   await endPayments(remover, id)
   await transaction(pool, async (client) => {
@@ -67,7 +73,7 @@ async function empty(remover: OrgRemover, { id, name }: DeletedOrgRow, requestId
 
 /**
  * Cancels the workspace's subscriptions. If that fails, or if this process knows no payment provider, the workspace is kept,
- * and the reaper of any process tries again: a removed workspace would go on paying.
+ * and the job is retried: a removed workspace would go on paying.
  * @throws ApiError 502, or Error
  */
 async function endPayments({ database, payments }: OrgRemover, workspaceId: WorkspaceId): Promise<void> {

@@ -1,20 +1,20 @@
 import type { Remover } from '../../fleet/agent-or-retired.ts'
+import type { RowTask } from '../../platform/jobs/task.ts'
 import { removeSandbox } from './remove-sandbox.ts'
-import type { SandboxRow } from '../../fleet/sandbox-row.ts'
-import { claimExpired, retryDeletion } from './sandbox-statements.ts'
-import { LEASE_SECONDS, type Reaping } from '../../platform/jobs/reaper.ts'
+import { expiredIds, expiredSandbox } from './sandbox-statements.ts'
 
 /**
  * Deletes expired sandboxes and those with a pending deletion. If an agent is unreachable, its sandboxes are deleted
  * when it is back.
  */
-export function expiredSandboxes(remover: Remover): Reaping<SandboxRow> {
+export function expiredSandboxes(remover: Remover): RowTask {
   const { fleet, database } = remover
   return {
-    what: 'expired sandbox',
-    everyMs: 1_000,
-    claim: (limit) => claimExpired(database.pool, limit, fleet.reachable, LEASE_SECONDS),
-    remove: (row, requestId) => removeSandbox(remover, row, requestId),
-    retry: (id, afterSeconds) => retryDeletion(database.pool, id, afterSeconds),
+    name: 'remove-sandbox',
+    due: (limit) => expiredIds(database.pool, limit, fleet.reachable),
+    async work({ id, requestId }) {
+      const [row] = await expiredSandbox(database.pool, id, fleet.reachable)
+      if (row !== undefined) await removeSandbox(remover, row, requestId)
+    },
   }
 }

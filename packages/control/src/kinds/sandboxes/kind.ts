@@ -1,8 +1,7 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
-import { Periodic } from '../../platform/jobs/periodic.ts'
-import { Reaper } from '../../platform/jobs/reaper.ts'
+import { lane } from '../../platform/jobs/task.ts'
 import { deleteSandbox } from './delete-sandbox.ts'
 import { emptiedOrgs } from './emptied-orgs.ts'
 import { getEvents } from './events/get-events.ts'
@@ -62,15 +61,14 @@ export const sandboxes: Kind<SandboxesContext> = {
     reconcile: reconcileSnapshots,
     retell: retellLifecycles,
   }),
-  startJobs(control) {
-    const { events, log } = control
-    return [
-      new Reaper(expiredSandboxes(control), log),
-      new Reaper(unusedSnapshots(control), log),
-      new Reaper(emptiedOrgs(control), log),
-      new Periodic({ what: 'sweep of events', everyMs: 3_600_000, run: () => events.sweep() }, log),
-    ]
-  },
+  lanes: (control) => [
+    lane('sandboxes', [expiredSandboxes(control)], { atOnce: 64, pollMs: 500 }),
+    lane('objects', [
+      unusedSnapshots(control),
+      emptiedOrgs(control),
+      { name: 'sweep-events', cron: '30 * * * *', run: () => control.events.sweep() },
+    ]),
+  ],
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
   },

@@ -96,28 +96,27 @@ export const countByStatus = statement<{ status: string; count: number }, []>(
 )
 
 /**
- * Claims, for `leaseSeconds`, expired sandboxes (by the database's clock) and those with a pending deletion. Rows are
- * claimed with `SKIP LOCKED`, so no two processes claim the same one; a dead process's lease expires. It skips
- * sandboxes that a feature owns, because the feature deletes them. Sandboxes that are paused for lack of credit do not
- * expire.
- *
- * @param agents the reachable agents
+ * Expired sandboxes (by the database's clock) and those with a pending deletion, without those that a feature owns,
+ * because the feature deletes them. Sandboxes that are paused for lack of credit do not expire. The trigger
+ * `job_remove_sandbox` computes the same time.
  */
-export const claimExpired = statement<SandboxRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
-  'claim-expired',
-  `with due as materialized (
-     select id as due_id from sandboxes
-     where (managed_by is null or managed_by = 'proof') and ${REMOVABLE}
-       and (deletion_due_at <= now()
-         or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))
-     order by coalesce(deletion_due_at, expires_at) limit $1 for update skip locked
-   )
-   update sandboxes set deletion_due_at = now() + make_interval(secs => $3)
-   from due where id = due_id
-   returning ${sandboxColumns()}`,
+const EXPIRED = `(managed_by is null or managed_by = 'proof') and ${REMOVABLE}
+  and (deletion_due_at <= now()
+    or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))`
+
+/** @param agents the reachable agents */
+export const expiredIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
+  'expired-sandbox-ids',
+  `select id from sandboxes where ${EXPIRED} order by coalesce(deletion_due_at, expires_at) limit $1`,
 )
 
-/** The first process to claim it removes it. */
+/** No row: the sandbox is not due, or its agent is not reachable. */
+export const expiredSandbox = statement<SandboxRow, [id: string, agents: readonly string[]]>(
+  'expired-sandbox',
+  `select ${sandboxColumns()} from sandboxes where id = $1 and ${EXPIRED}`,
+)
+
+/** The job of the sandbox removes it. */
 export const setDeletionDue = statement<never, [id: string]>(
   'set-sandbox-deletion-due',
   'update sandboxes set deletion_due_at = now() where id = $1',

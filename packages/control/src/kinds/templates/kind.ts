@@ -1,5 +1,5 @@
 import type { Kind } from '../../fleet/kind.ts'
-import { Periodic } from '../../platform/jobs/periodic.ts'
+import { lane } from '../../platform/jobs/task.ts'
 import type { BillingContext } from '../billing/billing-context.ts'
 import { buildRoutes } from './build-routes.ts'
 import { deleteTemplate } from './delete-template.ts'
@@ -10,6 +10,9 @@ import { postSandboxTemplate } from './post-sandbox-template.ts'
 import { reconcileTemplates } from './reconcile-templates.ts'
 import { settleBuilds } from './settle-builds.ts'
 import { dropUnreportedTemplates, reportGlobalTemplates } from './template-statements.ts'
+
+/** Milliseconds between two looks at builds in progress. */
+const LOOK_MS = 1_000
 
 /** Templates and their builds. */
 export const templates: Kind<BillingContext> = {
@@ -29,10 +32,12 @@ export const templates: Kind<BillingContext> = {
     },
     reconcile: reconcileTemplates,
   }),
-  startJobs: (control) => [
-    new Periodic(
-      { what: 'settling builds', everyMs: 1_000, run: () => settleBuilds(control, control.log) },
-      control.log,
-    ),
+  lanes: (control) => [
+    lane('objects', [
+      {
+        name: 'settle-builds',
+        recur: async () => ((await settleBuilds(control, control.log)) ? LOOK_MS : null),
+      },
+    ]),
   ],
 }

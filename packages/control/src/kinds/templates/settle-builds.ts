@@ -17,11 +17,12 @@ const LOST_SECONDS = 120
  * Updates the rows of builds in progress with what their agents report. When a build is done, its template replaces the
  * one with the same name. Any process may run this at any time, because only one of them can end a row. Agents are
  * asked in parallel, so one that does not answer does not delay the others.
+ * @returns whether builds are in progress
  */
 export async function settleBuilds(
   { database, fleet }: { database: Database; fleet: Fleet },
   log: Pick<Logger, 'warn'>,
-): Promise<void> {
+): Promise<boolean> {
   const open = await openBuilds(database.pool, LOST_SECONDS)
   const byAgent = Map.groupBy(open, (row) => row.agent_id)
   await Promise.all(
@@ -33,6 +34,7 @@ export async function settleBuilds(
       })
     }),
   )
+  return open.length > 0
 }
 
 async function settleOfAgent(

@@ -31,8 +31,8 @@ describe('migrate', () => {
   })
 
   it('may be run by several processes at once, and again', async () => {
-    await Promise.all([migrate(open().db), migrate(open().db), migrate(open().db)])
-    await migrate(open().db)
+    await Promise.all([migrate(open()), migrate(open()), migrate(open())])
+    await migrate(open())
     const { rows } = await pool.query('select name from kysely_migration order by name')
     expect(rows.map((row) => row.name)).toEqual([
       '0001-accounts',
@@ -66,6 +66,7 @@ describe('migrate', () => {
       '0035-lists',
       '0037-second-factor',
       '0038-sealing-keys',
+      '0039-jobs',
     ])
   })
 

@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely'
+import { Logger, runMigrations } from 'graphile-worker'
 import { type Migration, Migrator } from 'kysely/migration'
+import type { Database } from './database.ts'
 import * as accounts from './migrations/0001-accounts.ts'
 import * as sandboxes from './migrations/0002-sandboxes.ts'
 import * as retiredAgents from './migrations/0003-retired-agents.ts'
@@ -31,6 +32,9 @@ import * as planChanges from './migrations/0034-plan-changes.ts'
 import * as lists from './migrations/0035-lists.ts'
 import * as secondFactor from './migrations/0037-second-factor.ts'
 import * as sealingKeys from './migrations/0038-sealing-keys.ts'
+import * as jobs from './migrations/0039-jobs.ts'
+
+const QUIET = new Logger(() => () => undefined)
 
 /** Append-only: never edit, rename or reorder a released migration. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -65,12 +69,15 @@ const MIGRATIONS: Record<string, Migration> = {
   '0035-lists': lists,
   '0037-second-factor': secondFactor,
   '0038-sealing-keys': sealingKeys,
+  '0039-jobs': jobs,
 }
 
 /**
- * Migrates the schema. Processes that start together wait for one another, because the migrator holds an advisory lock.
+ * Migrates the schema of the job engine, then ours, whose triggers add jobs. Processes that start together wait for one
+ * another, because the migrator holds an advisory lock.
  */
-export async function migrate(db: Kysely<never>): Promise<void> {
+export async function migrate({ pool, db }: Pick<Database, 'pool' | 'db'>): Promise<void> {
+  await runMigrations({ pgPool: pool, logger: QUIET })
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => MIGRATIONS },

@@ -63,8 +63,29 @@ describe('lists', () => {
       takesCursorsOfOthers: true,
       filters: { 'q=alice': ['alice'], 'q=%00': [], 'suspended=true': [], 'plan=free': [], 'plan=self-hosted': slugs },
     } as const
-    lists = [...lists, orgs]
-    listsOfBob = [...listsOfBob, orgs]
+    const jobIds: string[] = []
+    for (let n = 0; n < 3; n += 1) {
+      const { rows } = await harness.pool.query(
+        `select id from graphile_worker.add_job('unknown', run_at := now() + interval '1 day')`,
+      )
+      jobIds.unshift(String(rows[0].id))
+    }
+    const jobs = {
+      path: '/v1/admin/jobs',
+      only: 'task=unknown',
+      by: 'id',
+      names: jobIds,
+      credential: 'operator',
+      takesCursorsOfOthers: true,
+      filters: {
+        'state=waiting': jobIds,
+        'state=failed': [],
+        'created_after=2100-01-01T00:00:00Z': [],
+        'created_before=2100-01-01T00:00:00Z': jobIds,
+      },
+    } as const
+    lists = [...lists, orgs, jobs]
+    listsOfBob = [...listsOfBob, orgs, jobs]
   })
 
   afterAll(async () => {

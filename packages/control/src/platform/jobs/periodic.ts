@@ -6,11 +6,14 @@ export interface PeriodicWork {
   readonly what: string
   /** Milliseconds between the end of one run and the next. */
   readonly everyMs: number
-  /** Several processes may run it at once, and it may be interrupted at any point. */
+  /** It may be interrupted at any point. */
   readonly run: (signal: AbortSignal) => Promise<unknown>
 }
 
-/** Runs work periodically until it is stopped. A failure is logged, and the next run tries again. */
+/**
+ * Refreshes periodically what this process has in its memory. Every process does, so this is no job. A failure is logged,
+ * and the next run tries again.
+ */
 export class Periodic {
   readonly #work: PeriodicWork
   readonly #log: Logger

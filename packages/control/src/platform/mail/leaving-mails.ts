@@ -1,19 +1,19 @@
 import type pg from 'pg'
-import { LEASE_SECONDS, type Reaping } from '../jobs/reaper.ts'
+import type { RowTask } from '../jobs/task.ts'
 import type { MailCarrier } from './mail-carrier.ts'
-import { claimMails, type MailRow, removeMail, retryMail } from './mail-statements.ts'
+import { dueMail, dueMails, removeMail } from './mail-statements.ts'
 import type { Outbox } from './outbox.ts'
 
-/** Sends the mails in the outbox. Each mail is claimed by one process. */
-export function leavingMails(pool: pg.Pool, outbox: Outbox, carry: MailCarrier): Reaping<MailRow> {
+/** Sends the mails in the outbox. */
+export function leavingMails(pool: pg.Pool, outbox: Outbox, carry: MailCarrier): RowTask {
   return {
-    what: 'mail',
-    everyMs: 1_000,
-    claim: (limit) => claimMails(pool, limit, LEASE_SECONDS),
-    remove: async ({ id, sealed }) => {
-      await carry(outbox.open(sealed))
+    name: 'send-mail',
+    due: (limit) => dueMails(pool, limit),
+    async work({ id }) {
+      const [mail] = await dueMail(pool, id)
+      if (mail === undefined) return
+      await carry(outbox.open(mail.sealed))
       await removeMail(pool, id)
     },
-    retry: (id, afterSeconds) => retryMail(pool, id, afterSeconds),
   }
 }

@@ -13,19 +13,14 @@ export const insertMail = statement<MailRow, [sealed: Buffer]>(
 /** Days for which an undeliverable mail is retried. */
 const MAX_AGE_DAYS = 2
 
-/** Claims due mails for `leaseSeconds`, oldest first. */
-export const claimMails = statement<MailRow, [limit: number, leaseSeconds: number]>(
-  'claim-mails',
-  `with due as materialized (
-     select id as due_id from mails where due_at <= now() order by due_at limit $1 for update skip locked
-   )
-   update mails set due_at = now() + make_interval(secs => $2) from due where id = due_id returning id, sealed`,
+export const dueMails = statement<{ id: string }, [limit: number]>(
+  'due-mails',
+  'select id from mails where due_at <= now() order by due_at limit $1',
 )
 
-/** Exponential backoff: the wait grows with the mail's age, so that a server that is down gets few attempts. */
-export const retryMail = statement<never, [id: string, afterSeconds: number]>(
-  'retry-mail',
-  `update mails set due_at = now() + greatest(make_interval(secs => $2), (now() - created_at) / 2) where id = $1`,
+export const dueMail = statement<MailRow, [id: string]>(
+  'due-mail',
+  'select id, sealed from mails where id = $1 and due_at <= now()',
 )
 
 export const removeMail = statement<never, [id: string]>('remove-mail', 'delete from mails where id = $1')

@@ -1,13 +1,11 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
-import type { Reaping } from '../../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../../platform/jobs/task.ts'
 import { orderCertificate, OrderFailure, type Ordering, OrderTaken } from './order-certificate.ts'
-import { claimOrders, failOrder, leaveOrder, type OrderRow, wantCertificates } from './order-statements.ts'
+import { claimOrder, dueOrderIds, failOrder, leaveOrder, wantCertificates } from './order-statements.ts'
 
 /** Milliseconds for one attempt. The next attempt continues an unfinished order. */
 const TRY_MS = 120_000
-/** Orders that one process starts in one round. */
-const AT_ONCE = 8
 const MAX_ERROR_CHARS = 500
 
 export interface CertificateOrdersOptions extends Ordering {
@@ -19,29 +17,31 @@ export interface CertificateOrdersOptions extends Ordering {
 }
 
 /** Orders a certificate once a domain is verified, and renews it in time. The row stores the reason of a failure. */
-export function certificateOrders({ lock, log, stopped, ...ordering }: CertificateOrdersOptions): Reaping<OrderRow> {
+export function certificateOrders({ lock, log, stopped, ...ordering }: CertificateOrdersOptions): RowTask {
   const { pool } = ordering
   return {
-    what: 'certificate of a domain',
-    everyMs: 500,
-    claim: async (limit) => {
-      await wantCertificates(pool, AT_ONCE)
-      return claimOrders(pool, Math.min(limit, AT_ONCE), lock.number)
+    name: 'order-certificate',
+    due: async (limit) => {
+      await wantCertificates(pool, limit)
+      return dueOrderIds(pool, limit)
     },
-    remove: async (row) => {
+    async work({ id }) {
       const creator = lock.number
+      const [row] = await claimOrder(pool, id, creator)
+      if (row === undefined) return
       const deadline = Deadline.after(TRY_MS, `certificate of ${row.domain}`, stopped)
-      await orderCertificate(ordering, row, creator, deadline).catch(async (error: unknown) => {
+      try {
+        await orderCertificate(ordering, row, creator, deadline)
+      } catch (error) {
         if (error instanceof OrderTaken) return
         if (stopped.aborted) {
           await leaveOrder(pool, row.id, creator)
-          return
+          throw error
         }
         log.warn({ err: error, domain: row.domain }, 'no certificate')
         await failOrder(pool, row.id, creator, reasonOf(error), isUnfinished(error))
-      })
+      }
     },
-    retry: (id) => leaveOrder(pool, id, lock.number),
   }
 }
 

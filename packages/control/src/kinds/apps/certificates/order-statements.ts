@@ -32,15 +32,21 @@ export const wantCertificates = statement<never, [limit: number]>(
    limit $1 on conflict do nothing`,
 )
 
-/** Claims due orders, and those of processes that have ended; only for domains that are verified for the app. */
-export const claimOrders = statement<OrderRow, [limit: number, creator: number]>(
-  'claim-certificate-orders',
+/** Due orders, and those of processes that have ended; only for domains that are verified for the app. */
+const DUE = `app_certificates c join app_domains d using (app_id, domain) join apps a on a.id = c.app_id
+  where c.source = 'acme' and c.due_at <= now() and (c.creator is null or ${hasNoCreator('c')})
+    and d.verified_at is not null and a.deletion_due_at is null`
+
+export const dueOrderIds = statement<{ id: string }, [limit: number]>(
+  'due-certificate-order-ids',
+  `select c.id from ${DUE} order by c.due_at limit $1`,
+)
+
+/** Claims a due order for this process. No row: it is not due, or another process works on it. */
+export const claimOrder = statement<OrderRow, [id: string, creator: number]>(
+  'claim-certificate-order',
   `with due as materialized (
-     select c.id as due_id, a.workspace_id from app_certificates c join app_domains d using (app_id, domain)
-     join apps a on a.id = c.app_id
-     where c.source = 'acme' and c.due_at <= now() and (c.creator is null or ${hasNoCreator('c')})
-       and d.verified_at is not null and a.deletion_due_at is null
-     order by c.due_at limit $1 for update of c skip locked
+     select c.id as due_id, a.workspace_id from ${DUE} and c.id = $1 for update of c skip locked
    )
    update app_certificates c set creator = $2, tried_at = now() from due where c.id = due_id
    returning c.id, c.app_id, c.domain, due.workspace_id, c.order_url, c.order_key`,

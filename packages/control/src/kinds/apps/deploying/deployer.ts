@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import { claimDeployments, stillWanted } from '../deployments/deployment-statements.ts'
+import { claimDeployments, hasOpenDeployments, stillWanted } from '../deployments/deployment-statements.ts'
 
-/** Milliseconds between two polls for queued and for cancelled deployments. */
+/** Milliseconds between two looks for queued and for cancelled deployments. */
 const LOOK_MS = 500
+/** The same for a process that runs as many as it may: long, so that others look before it does. */
+const FULL_LOOK_MS = 6_000
 /** Abort reason: this process lost the deployment's lease and must not write to it again. */
 export const ENDING = 'ending'
 /** Deployments that one process works on at the same time. */
@@ -40,53 +42,49 @@ export class Deployer {
   readonly #options: DeployerOptions
   readonly #stopped = new AbortController()
   readonly #running = new Map<string, Running>()
-  #woken = Promise.withResolvers<void>()
-  #loop: Promise<void> = Promise.resolve()
+  #watching: Promise<void> | null = null
 
   constructor(options: DeployerOptions) {
     this.#options = options
   }
 
-  start(run: RunDeployment): void {
-    this.#loop = this.#work(run)
+  /**
+   * Claims and starts what is waiting, and what a process that has ended was working on.
+   * @returns milliseconds until the next look; `null` if no deployment is open
+   */
+  async look(run: RunDeployment): Promise<number | null> {
+    const { pool, lock, isReady } = this.#options
+    const free = MAX_AT_ONCE - this.#running.size
+    if (free > 0 && isReady() && !this.#stopped.signal.aborted) {
+      const creator = lock.number
+      for (const row of await claimDeployments(pool, free, creator)) this.#begin(run, row, creator)
+    }
+    if ((await hasOpenDeployments(pool))[0]?.found !== true) return null
+    return free > 0 ? LOOK_MS : FULL_LOOK_MS
   }
 
-  /** Polls at once, because a deployment was queued or cancelled. */
+  /** Looks at once for deployments of this process that were cancelled. */
   soon(): void {
-    this.#woken.resolve()
+    void this.#cancelUnwanted().catch((error: unknown) => this.#options.log.warn({ err: error }, 'cancels: put off'))
   }
 
   /** Leaves running deployments to other processes. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     for (const { cancel } of this.#running.values()) cancel.abort(ENDING)
-    await this.#loop
     await Promise.all([...this.#running.values()].map(({ over }) => over))
+    await this.#watching
   }
 
-  async #work(run: RunDeployment): Promise<void> {
+  async #watch(): Promise<void> {
     const { signal } = this.#stopped
-    while (!signal.aborted) {
-      this.#woken = Promise.withResolvers<void>()
-      try {
-        await this.#cancelUnwanted()
-        await this.#takeUp(run)
-      } catch (error) {
-        this.#options.log.warn({ err: error }, 'deployments: put off')
-      }
-      const pause = new AbortController()
-      const next = delay(LOOK_MS, undefined, { signal: AbortSignal.any([signal, pause.signal]) }).catch(() => undefined)
-      await Promise.race([next, this.#woken.promise])
-      pause.abort()
+    while (this.#running.size > 0 && !signal.aborted) {
+      await this.#cancelUnwanted().catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, 'cancels: put off')
+      })
+      await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)
     }
-  }
-
-  async #takeUp(run: RunDeployment): Promise<void> {
-    const { pool, lock } = this.#options
-    const free = MAX_AT_ONCE - this.#running.size
-    if (free <= 0 || !this.#options.isReady()) return
-    const creator = lock.number
-    for (const row of await claimDeployments(pool, free, creator)) this.#begin(run, row, creator)
+    this.#watching = null
   }
 
   #begin(run: RunDeployment, row: DeploymentRow, creator: number): void {
@@ -99,9 +97,9 @@ export class Deployer {
       )
       .finally(() => {
         if (this.#running.get(row.id)?.cancel === cancel) this.#running.delete(row.id)
-        this.soon()
       })
     this.#running.set(row.id, { creator, cancel, over })
+    this.#watching ??= this.#watch()
   }
 
   /**
@@ -110,9 +108,12 @@ export class Deployer {
    */
   async #cancelUnwanted(): Promise<void> {
     const { pool, lock } = this.#options
-    if (this.#running.size === 0) return
-    const wanted = new Set((await stillWanted(pool, [...this.#running.keys()], lock.number)).map(({ id }) => id))
-    for (const [id, { cancel, creator }] of this.#running) {
+    // A deployment that begins during the query is not in its result.
+    const running = [...this.#running]
+    if (running.length === 0) return
+    const ids = running.map(([id]) => id)
+    const wanted = new Set((await stillWanted(pool, ids, lock.number)).map(({ id }) => id))
+    for (const [id, { cancel, creator }] of running) {
       if (!wanted.has(id)) cancel.abort(creator === lock.number ? undefined : ENDING)
     }
   }

@@ -6,21 +6,22 @@ import { move } from '../../../fleet/sandbox-calls.ts'
 import type { DeploymentRow } from '../deployments/deployment-row.ts'
 import { draining, letOldVersionsGo, setDrained } from '../deployments/deployment-statements.ts'
 import { inPages } from '../../../platform/db/pages.ts'
-import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../../platform/jobs/task.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import { removeSandbox } from '../../sandboxes/remove-sandbox.ts'
-import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { retryDeletion } from '../../sandboxes/sandbox-statements.ts'
 import { isQuiet } from './is-quiet.ts'
-import { claimUnnamed } from './unnamed-statements.ts'
+import { unnamedIds, unnamedSandbox } from './unnamed-statements.ts'
 
 /**
  * Hibernates superseded versions once their requests have finished, and releases those beyond the number that is kept.
+ * @returns whether versions may still be answering requests
  */
-export async function settleOldVersions(remover: Remover, log: Logger): Promise<void> {
+export async function settleOldVersions(remover: Remover, log: Logger): Promise<boolean> {
   const { pool } = remover.database
+  let isDraining = false
   for await (const page of inPages((after, limit) => draining(pool, after, limit))) {
+    isDraining ||= page.length > 0
     for (const row of page) {
       await putToSleep(remover, row).catch((error: unknown) => {
         log.warn({ err: error, deployment: row.id }, 'version that no longer serves: put off')
@@ -28,6 +29,7 @@ export async function settleOldVersions(remover: Remover, log: Logger): Promise<
     }
   }
   await letOldVersionsGo(pool)
+  return isDraining
 }
 
 async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_over: boolean }): Promise<void> {
@@ -49,13 +51,14 @@ async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_o
  * Deletes the sandboxes of apps that no deployment refers to: of failed and interrupted deployments, and of old
  * versions.
  */
-export function unnamedSandboxes(remover: Remover): Reaping<SandboxRow> {
+export function unnamedSandboxes(remover: Remover): RowTask {
   const { fleet, database } = remover
   return {
-    what: 'sandbox of no deployment',
-    everyMs: 1_000,
-    claim: (limit) => claimUnnamed(database.pool, limit, fleet.reachable, LEASE_SECONDS),
-    remove: (row, requestId) => removeSandbox(remover, row, requestId),
-    retry: (id, afterSeconds) => retryDeletion(database.pool, id, afterSeconds),
+    name: 'remove-unnamed-sandbox',
+    due: (limit) => unnamedIds(database.pool, limit, fleet.reachable),
+    async work({ id, requestId }) {
+      const [row] = await unnamedSandbox(database.pool, id, fleet.reachable)
+      if (row !== undefined) await removeSandbox(remover, row, requestId)
+    },
   }
 }

@@ -26,14 +26,20 @@ export const lostVersions = statement<LostRow, [limit: number]>(
    limit $1`,
 )
 
+export const hasLiveVersions = statement<{ found: boolean }, []>(
+  'has-live-versions',
+  'select exists (select from apps where active_deployment_id is not null) as found',
+)
+
 /** Apps per round. */
 const AT_ONCE = 20
 
 /**
  * Deploys the live build again, like a rollback to it. If two processes find the same app, both queue a deployment, and
  * the newer one wins.
+ * @returns whether there are live versions
  */
-export async function replaceLostVersions(pool: pg.Pool, log: Logger): Promise<void> {
+export async function replaceLostVersions(pool: pg.Pool, log: Logger): Promise<boolean> {
   for (const { git_ref: gitRef, git_commit: gitCommit, origin_id: originId, ...app } of await lostVersions(
     pool,
     AT_ONCE,
@@ -41,4 +47,5 @@ export async function replaceLostVersions(pool: pg.Pool, log: Logger): Promise<v
     log.warn({ app: app.id }, 'the sandbox of a live version is gone: it is built again')
     await queueDeployment(pool, app, { gitRef, gitCommit, originId })
   }
+  return (await hasLiveVersions(pool))[0]?.found === true
 }

@@ -65,6 +65,11 @@ export const claimDeployments = statement<DeploymentRow, [limit: number, creator
    from due where d.id = due_id returning ${DEPLOYMENT_COLUMNS}`,
 )
 
+export const hasOpenDeployments = statement<{ found: boolean }, []>(
+  'has-open-deployments',
+  `select exists (select from app_deployments where status in ('queued', 'building', 'deploying')) as found`,
+)
+
 const MINE = `d.id = $1 and d.creator = $2 and d.status in ('building', 'deploying') and not d.is_cancelled
      and exists (select from apps where apps.id = d.app_id and apps.deletion_due_at is null)`
 

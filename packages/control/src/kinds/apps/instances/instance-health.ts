@@ -7,7 +7,7 @@ import { untilHealthy } from '../deploying/health.ts'
 import { inPages } from '../../../platform/db/pages.ts'
 import { liveAgent } from '../../../fleet/live-agent.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { drainInstance, servingInstances, type ServingRow } from './instance-statements.ts'
+import { drainInstance, hasInstances, servingInstances, type ServingRow } from './instance-statements.ts'
 
 /** Instances per query, and instances checked at the same time. */
 const PAGE = 200
@@ -19,8 +19,9 @@ const ANSWER_MS = 5_000
  * Drains instances that do not answer, or answer only with failures, for the whole duration of a check. Visitors are no
  * longer routed to them, and the load creates new ones if needed. An instance that was only slow still finishes its
  * requests.
+ * @returns whether there are instances
  */
-export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<void> {
+export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<boolean> {
   const { pool } = remover.database
   for await (const page of inPages((after, limit) => servingInstances(pool, after, limit), PAGE)) {
     const waiting = page.values()
@@ -34,6 +35,7 @@ export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<v
       }),
     )
   }
+  return (await hasInstances(pool))[0]?.found === true
 }
 
 /** Skips an instance whose agent is unreachable, because its health is unknown. */

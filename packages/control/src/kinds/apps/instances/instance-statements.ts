@@ -123,3 +123,9 @@ export const servingSandboxes = statement<SandboxRow, [appId: string]>(
      or sandboxes.id in (select i.id from app_instances i where i.deployment_id = d.id and i.status = 'serving')
    where a.id = $1 order by sandboxes.id = d.sandbox_id desc, sandboxes.created_at`,
 )
+
+/** Whether there are instances at all. */
+export const hasInstances = statement<{ found: boolean }, []>(
+  'has-instances',
+  'select exists (select from app_instances) as found',
+)

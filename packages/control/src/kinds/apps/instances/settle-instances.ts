@@ -3,10 +3,13 @@ import type { Remover } from '../../../fleet/agent-or-retired.ts'
 import { inPages } from '../../../platform/db/pages.ts'
 import { isQuiet } from '../deploying/is-quiet.ts'
 import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { drainingInstances, drainSpare, forgetInstance, forgetLost } from './instance-statements.ts'
+import { drainingInstances, drainSpare, forgetInstance, forgetLost, hasInstances } from './instance-statements.ts'
 
-/** Drains instances that are no longer needed, and removes drained ones once their requests have finished. */
-export async function settleInstances(remover: Remover, log: Logger): Promise<void> {
+/**
+ * Drains instances that are no longer needed, and removes drained ones once their requests have finished.
+ * @returns whether there are instances left
+ */
+export async function settleInstances(remover: Remover, log: Logger): Promise<boolean> {
   const { pool } = remover.database
   await forgetLost(pool)
   await drainSpare(pool)
@@ -17,6 +20,7 @@ export async function settleInstances(remover: Remover, log: Logger): Promise<vo
       log.info({ sandbox: id }, 'instance of an app ended')
     }
   }
+  return (await hasInstances(pool))[0]?.found === true
 }
 
 /** One on an agent that does not answer may be: it is not asked, so that it delays no other. */

@@ -4,16 +4,15 @@ import type { Logger } from 'pino'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { cancelOnAgent, deleteTemplateOnAgent, listBuilds } from '../../../fleet/build-calls.ts'
 import { agentOrRetired, type Remover } from '../../../fleet/agent-or-retired.ts'
-import { LEASE_SECONDS, type Reaping } from '../../../platform/jobs/reaper.ts'
+import type { RowTask } from '../../../platform/jobs/task.ts'
 import {
-  claimOldTrees,
   disownTree,
+  endOldTree,
   type MakingTreeRow,
   makingTrees,
+  oldTreeIds,
   removeTreeRow,
-  retryTreeRemoval,
   setTreeReady,
-  type TreeRow,
 } from './tree-statements.ts'
 
 /** Seconds after which a tree that its agent does not know counts as lost or never started. */
@@ -22,8 +21,9 @@ const LOST_SECONDS = 120
 /**
  * Updates trees that are being created with what their agents report, and disowns failed ones. Agents are asked in
  * parallel, so one that does not answer does not delay the others.
+ * @returns whether trees are being created
  */
-export async function settleTrees({ database: { pool }, fleet }: Remover, log: Logger): Promise<void> {
+export async function settleTrees({ database: { pool }, fleet }: Remover, log: Logger): Promise<boolean> {
   const making = await makingTrees(pool, LOST_SECONDS)
   const byAgent = Map.groupBy(making, (row) => row.agent_id)
   await Promise.all(
@@ -35,6 +35,7 @@ export async function settleTrees({ database: { pool }, fleet }: Remover, log: L
       })
     }),
   )
+  return making.length > 0
 }
 
 async function settleOfAgent(
@@ -60,13 +61,15 @@ function outcomeOf({ is_abandoned: isAbandoned }: MakingTreeRow, build: { status
 }
 
 /** Deletes trees of deleted apps, replaced trees, and old ones. */
-export function oldTrees(remover: Remover): Reaping<TreeRow> {
+export function oldTrees(remover: Remover): RowTask {
   const { fleet, database } = remover
   return {
-    what: 'installed tree of no app',
-    everyMs: 2_000,
-    claim: (limit) => claimOldTrees(database.pool, limit, fleet.reachable, LEASE_SECONDS),
-    remove: async ({ id, agent_id: agentId, workspace_id: workspaceId }, requestId) => {
+    name: 'remove-tree',
+    due: (limit) => oldTreeIds(database.pool, limit, fleet.reachable),
+    async work({ id, requestId }) {
+      const [row] = await endOldTree(database.pool, id, fleet.reachable)
+      if (row === undefined) return
+      const { agent_id: agentId, workspace_id: workspaceId } = row
       const agent = await agentOrRetired(remover, agentId)
       if (agent !== null) {
         await cancelOnAgent(agent, { id, workspaceId, requestId })
@@ -74,6 +77,5 @@ export function oldTrees(remover: Remover): Reaping<TreeRow> {
       }
       await removeTreeRow(database.pool, id)
     },
-    retry: (id, afterSeconds) => retryTreeRemoval(database.pool, id, afterSeconds),
   }
 }

@@ -61,22 +61,18 @@ export const setTreeReady = statement<never, [id: string]>(
   `update app_trees set status = 'ready' where id = $1`,
 )
 
-/** Claims, for `leaseSeconds`, disowned and old trees. @param agents the reachable agents */
-export const claimOldTrees = statement<TreeRow, [limit: number, agents: readonly string[], leaseSeconds: number]>(
-  'claim-old-trees',
-  `with old as materialized (
-     select t.id as old_id from app_trees t
-     where (t.app_id is null or not (${IS_YOUNG})) and ${REMOVABLE}
-       and coalesce(t.deletion_due_at, '-infinity') <= now()
-     order by t.created_at limit $1 for update skip locked
-   )
-   update app_trees t set app_id = null, deletion_due_at = now() + make_interval(secs => $3) from old where t.id = old_id
-   returning ${COLUMNS}`,
+const OLD = `(app_id is null or created_at <= now() - interval '${KEPT_DAYS} days') and ${REMOVABLE}`
+
+/** @param agents the reachable agents */
+export const oldTreeIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
+  'old-tree-ids',
+  `select id from app_trees where ${OLD} order by created_at limit $1`,
 )
 
-export const retryTreeRemoval = statement<never, [id: string, afterSeconds: number]>(
-  'retry-tree-removal',
-  'update app_trees set deletion_due_at = now() + make_interval(secs => $2) where id = $1',
+/** Takes the tree from its app. No row: it is not old, or its agent is not reachable. */
+export const endOldTree = statement<TreeRow, [id: string, agents: readonly string[]]>(
+  'end-old-tree',
+  `update app_trees t set app_id = null where id = $1 and ${OLD} returning ${COLUMNS}`,
 )
 
 export const removeTreeRow = statement<never, [id: string]>('remove-tree-row', 'delete from app_trees where id = $1')

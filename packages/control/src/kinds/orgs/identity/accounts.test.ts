@@ -181,7 +181,9 @@ describe('accounts', () => {
     mails.isBusy = true
     await signUp('lena')
     await eventually(async () => {
-      const { rows } = await harness.pool.query('select from mails where due_at > now()')
+      const { rows } = await harness.pool.query(
+        `select from graphile_worker.jobs where task_identifier = 'send-mail' and last_error is not null`,
+      )
       return rows.length > 0
     })
     mails.isBusy = false

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordDeed } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
+import { wakeJob } from '../../../platform/jobs/job-statements.ts'
 import { finishResealing } from '../../../platform/keyring-statements.ts'
 import { type Keyring, RETIRE_AFTER_SECONDS } from '../../../platform/keyring.ts'
 import { resealValues } from '../../../platform/reseal.ts'
@@ -38,6 +39,7 @@ export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsConte
       await transaction(database.pool, async (client) => {
         const { version } = await keyring.rotate(client)
         await expireSigningKeys(client)
+        await wakeJob(client, 'keep-keys')
         await recordDeed(client, actorOf(request), {
           workspaceId: null,
           action: 'keys.rotated',
@@ -50,24 +52,32 @@ export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsConte
   })
 }
 
+/** Reads the keys into the memory of this process. */
+export async function refreshKeys({ keyring, accounts }: Pick<OrgsContext, 'keyring' | 'accounts'>): Promise<void> {
+  await keyring.refresh()
+  await takeKeys(accounts, keyring)
+}
+
 /**
  * One round of the rotation, in any process and at any time: reads the keys, reseals old values in small transactions,
  * and removes old keys when no value names them. An interrupted round is continued by the next one.
+ * @returns whether a rotation is under way
  */
 export async function keepKeys(
   { database, keyring, accounts }: Pick<OrgsContext, 'database' | 'keyring' | 'accounts'>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { pool } = database
-  await keyring.refresh()
-  await takeKeys(accounts, keyring)
+  await refreshKeys({ keyring, accounts })
   await removeOldSigningKeys(pool)
   const { version } = keyring.current
   const row = keyring.rows.find((each) => each.version === version)
-  if (row === undefined || row.is_resealed) return
+  // A new key is not the current one until every process has read it.
+  if (row === undefined || row.is_resealed) return keyring.rows.some((each) => !each.is_resealed)
   const resealed = (await resealValues(pool, keyring, signal)) + (await resealAccounts(pool, keyring, signal))
   // A value may have been sealed with the older key since. The next round, in which none is found, ends the rotation.
   if (resealed === 0 && !signal.aborted) await finishResealing(pool, version, RETIRE_AFTER_SECONDS)
+  return true
 }
 
 function present(keyring: Keyring): KeysAnswer {

@@ -55,6 +55,57 @@ describe('operators', () => {
     }
   })
 
+  it('see jobs that fail, run them again, and discard them', async () => {
+    const ask = (method: string, path = '', token = KEY) =>
+      call(control.url, method, `/v1/admin/jobs${path}`, { token })
+    await harness.pool.query(`insert into mails (sealed) values ('unreadable')`)
+    const job = await eventually(async () => {
+      const { body } = await ask('GET', '?task=send-mail&state=retrying')
+      return body.length === 1 && body[0]
+    })
+    expect(job).toMatchObject({ task: 'send-mail', state: 'retrying', max_attempts: 25, error: expect.any(String) })
+    expect((await ask('GET', '?task=send-mail&state=failed')).body).toEqual([])
+    expect((await ask('GET', '?task=%00')).body).toEqual([])
+    expect((await ask('GET', '?state=lost')).status).toBe(400)
+    expect((await ask('GET', '?task=a&task=b')).status).toBe(400)
+    await harness.pool.query(`select graphile_worker.permanently_fail_jobs(array[$1::bigint])`, [job.id])
+    expect((await ask('GET', '?state=failed')).body).toMatchObject([{ id: job.id, subject: job.subject }])
+    expect((await ask('POST', `/${job.id}/retry`)).status).toBe(204)
+    await eventually(async () => (await ask('GET', '?task=send-mail&state=retrying')).body[0]?.attempts === 1)
+    expect((await ask('DELETE', `/${job.id}`)).status).toBe(204)
+    for (const id of [job.id, '999999999999', '0', 'x', '%00', '1'.repeat(30)]) {
+      expect(await ask('DELETE', `/${id}`)).toMatchObject({ status: 404, body: { error: 'not found' } })
+      expect((await ask('POST', `/${id}/retry`)).status).toBe(404)
+    }
+    const entries = `select from audit_log where target = $1 and details->>'status' = '204'`
+    expect((await harness.pool.query(entries, [job.id])).rows).toHaveLength(2)
+    await harness.pool.query('delete from mails')
+    for (const token of [alice.key, alice.jwt]) {
+      expect((await ask('GET', '', token)).status).toBe(401)
+      expect((await ask('DELETE', `/${job.id}`, token)).status).toBe(401)
+      expect((await ask('POST', `/${job.id}/retry`, token)).status).toBe(401)
+    }
+  })
+
+  it('see waiting jobs, and leave a running one alone', async () => {
+    const ask = (method: string, path: string) => call(control.url, method, path, { token: KEY })
+    const add = `select id from graphile_worker.add_job('unknown', run_at := now() + interval '1 day')`
+    const ids: string[] = []
+    for (let n = 0; n < 3; n += 1) ids.unshift((await harness.pool.query(add)).rows[0].id)
+    const { body } = await ask('GET', '/v1/admin/jobs?task=unknown')
+    expect(body[2]).toMatchObject({ id: ids[2], state: 'waiting', subject: null, error: null })
+    await harness.pool.query(
+      `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'other' where id = $1`,
+      [ids[0]],
+    )
+    const refusal = { status: 409, body: { detail: 'the job is running' } }
+    expect(await ask('POST', `/v1/admin/jobs/${ids[0]}/retry`)).toMatchObject(refusal)
+    expect(await ask('DELETE', `/v1/admin/jobs/${ids[0]}`)).toMatchObject(refusal)
+    const { body: metrics } = await call(control.url, 'GET', '/metrics')
+    expect(metrics).toContain('offshoot_jobs{task="unknown",state="waiting"} 2')
+    expect(metrics).toContain('offshoot_job_lateness_seconds{task="unknown"} 0')
+  })
+
   it("see what takes a host's disk", async () => {
     const look = (id: string, token = KEY) => call(control.url, 'GET', `/v1/hosts/${id}/disk`, { token })
     const disk = { agent_id: agent.state.agentId, total_bytes: 8 * 1024 ** 4, free_bytes: 1024 ** 4, volumes_bytes: 1 }

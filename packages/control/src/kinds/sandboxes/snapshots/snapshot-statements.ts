@@ -54,35 +54,25 @@ export const removeSnapshotRow = statement<{ id: string }, [id: string]>(
   'delete from snapshots where id = $1 returning id',
 )
 
-/**
- * Claims, for `leaseSeconds`, fork snapshots that no sandbox depends on any more, and snapshots that were taken for a
- * backup but never became one.
- *
- * @param agents the reachable agents
- */
-export const claimUnusedSnapshots = statement<
-  SnapshotRow,
-  [limit: number, agents: readonly string[], leaseSeconds: number]
->(
-  'claim-unused-snapshots',
-  `with unused as materialized (
-     select s.id as unused_id from snapshots s
-     where s.status = 'ready' and ${REMOVABLE}
-       and (s.deletion_due_at is null or s.deletion_due_at <= now())
-       and (s.origin = 'fork' and not exists (select from sandboxes where from_snapshot = s.id::text)
-         or s.origin = 'backup' and s.created_at < now() - interval '10 minutes'
-           and not exists (select from database_backups b where b.id = s.id))
-     order by s.created_at limit $1 for update skip locked
-   )
-   update snapshots set deletion_due_at = now() + make_interval(secs => $3)
-   from unused where id = unused_id
-   returning ${SNAPSHOT_COLUMNS}`,
-  READY_SNAPSHOT,
+/** Fork snapshots that no sandbox depends on any more, and snapshots taken for a backup that never became one. */
+const UNUSED = `snapshots.status = 'ready' and ${REMOVABLE}
+  and (snapshots.origin = 'fork' and not exists (select from sandboxes where from_snapshot = snapshots.id::text)
+    or snapshots.origin = 'backup' and snapshots.created_at < now() - interval '10 minutes'
+      and not exists (select from database_backups b where b.id = snapshots.id))`
+
+/** @param agents the reachable agents */
+export const unusedSnapshotIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
+  'unused-snapshot-ids',
+  `select id from snapshots where ${UNUSED} order by created_at limit $1`,
 )
 
-export const retrySnapshotDeletion = statement<never, [id: string, afterSeconds: number]>(
-  'retry-snapshot-deletion',
-  'update snapshots set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+/**
+ * Marks the snapshot, so that nothing is made from it any more. No row: it is in use, or its agent is not reachable.
+ */
+export const endUnusedSnapshot = statement<SnapshotRow, [id: string, agents: readonly string[]]>(
+  'end-unused-snapshot',
+  `update snapshots set deletion_due_at = now() where id = $1 and ${UNUSED} returning ${SNAPSHOT_COLUMNS}`,
+  READY_SNAPSHOT,
 )
 
 export interface ReconcileSnapshotRow {

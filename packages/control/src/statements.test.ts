@@ -1,10 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openDatabase } from './platform/db/database.ts'
-import { migrate } from './platform/db/migrate.ts'
 import { statement, type Statement } from './platform/db/statement.ts'
 import { describeStatements } from './test/describe-statement.ts'
-import { startPostgres, type TestPostgres } from './test/postgres.ts'
+import { startMigratedPostgres, type TestPostgres } from './test/postgres.ts'
 import type { Agreement, Assert, Computed, Json } from './test/statement-checks.ts'
 import { type StatementModule, statementModules } from './test/statement-modules.ts'
 import { writeStatementTypes } from './test/write-statement-types.ts'
@@ -21,12 +19,9 @@ describe('statements', () => {
   let client: pg.Client
 
   beforeAll(async () => {
-    postgres = await startPostgres()
+    postgres = await startMigratedPostgres()
     const { host, port, user, password } = postgres
     const address = { host, port, user, password, database: 'postgres' }
-    const database = openDatabase(address, () => undefined)
-    await migrate(database)
-    await database.close()
     client = new pg.Client(address)
     await client.connect()
   })

@@ -15,7 +15,7 @@ import { mintApiKey } from '../kinds/orgs/identity/api-key.ts'
 import { insertApiKey } from '../kinds/orgs/identity/api-key-statements.ts'
 import { insertMember, insertWorkspace } from '../kinds/orgs/identity/membership-statements.ts'
 import type { FakeAgent } from './fake-agent.ts'
-import { startPostgres, type TestPostgres } from './postgres.ts'
+import { startMigratedPostgres, type TestPostgres } from './postgres.ts'
 
 export interface Tenant {
   readonly workspaceId: string
@@ -65,7 +65,7 @@ export class Harness {
   }
 
   static async start(): Promise<Harness> {
-    return Harness.on(await startPostgres())
+    return Harness.on(await startMigratedPostgres())
   }
 
   /** @param address at which control reaches the server */

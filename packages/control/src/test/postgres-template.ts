@@ -5,6 +5,11 @@ import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
 
+/**
+ * Every test file copies a cluster. By default a segment of the log has 16 MiB, which is more than the databases have.
+ */
+const SMALL_SEGMENTS = ['--wal-segsize', '1']
+
 export const PASSWORD = 'test'
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED_ID = 65_534
@@ -23,21 +28,26 @@ export interface PostgresTemplate {
   readonly data: string
 }
 
-/**
- * The first test file of a run that needs it creates it for all, because that takes seconds. `postgres-folder.ts`
- * removes it.
- */
 export async function postgresTemplate(): Promise<PostgresTemplate> {
-  const folder = inject('postgresFolder')
-  const template = join(folder, 'template')
-  if (!(await exists(template))) {
-    const made = await make(folder)
-    // Another worker has created it first.
-    await rename(made, template).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
-    })
-  }
+  const template = await madeOnce('template', make)
   return { binaries: join(template, 'native'), data: join(template, 'data') }
+}
+
+/**
+ * The first test file of a run that needs a folder creates it for all, because that takes seconds. `postgres-folder.ts`
+ * removes it.
+ * @param make creates a folder in `parent`
+ */
+export async function madeOnce(name: string, make: (parent: string) => Promise<string>): Promise<string> {
+  const parent = inject('postgresFolder')
+  const folder = join(parent, name)
+  if (await exists(folder)) return folder
+  const made = await make(parent)
+  // Another worker may have created it first.
+  await rename(made, folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+  })
+  return folder
 }
 
 async function make(parent: string): Promise<string> {
@@ -49,7 +59,7 @@ async function make(parent: string): Promise<string> {
   const password = join(folder, 'password')
   await writeFile(password, PASSWORD, { mode: 0o644 })
   const auth = ['-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', password]
-  const args = ['-D', join(folder, 'data'), ...auth, '-E', 'UTF8', '--locale', 'C', '--no-sync']
+  const args = ['-D', join(folder, 'data'), ...auth, '-E', 'UTF8', '--locale', 'C', '--no-sync', ...SMALL_SEGMENTS]
   await promisify(execFile)(join(binaries, 'bin/initdb'), args, { ...POSTGRES_PROCESS, cwd: folder })
   await rm(password)
   return folder

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { Client, type ClientConfig } from 'pg'
-import { PASSWORD, POSTGRES_PROCESS, postgresTemplate } from './postgres-template.ts'
+import { openDatabase } from '../platform/db/database.ts'
+import { migrate } from '../platform/db/migrate.ts'
+import { madeOnce, PASSWORD, POSTGRES_PROCESS, postgresTemplate } from './postgres-template.ts'
 
 const START_DEADLINE_MS = 60_000
 const STOP_PATIENCE_MS = 10_000
@@ -17,6 +19,8 @@ export interface TestPostgres {
   readonly password: string
   /** @param signal SIGTERM waits until connections have closed; SIGINT breaks them */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<void>
+  /** Stops the server. @returns its folder, which remains */
+  halt(): Promise<string>
   /** @param signal SIGINT breaks all connections; SIGQUIT does so without a checkpoint, as a crash does */
   restart(signal: 'SIGINT' | 'SIGQUIT'): Promise<void>
   /** A copy of this server, which must have no connections. From then on each commit waits for the copy. */
@@ -29,9 +33,43 @@ export async function startPostgres(): Promise<TestPostgres> {
   return serve(await copyOf(template.data), template.binaries)
 }
 
+/** The same, with the current schema in its database `postgres`. It has no other databases, also no templates. */
+export async function startMigratedPostgres(): Promise<TestPostgres> {
+  const { binaries, data } = await postgresTemplate()
+  const migrated = await madeOnce('migrated', async (parent) => {
+    const server = await serve(await copyOf(data, parent), binaries)
+    await migrateOnlyDatabase(server)
+    return server.halt()
+  })
+  const server = await serve(await copyOf(join(migrated, 'data')), binaries)
+  // Two clusters have different ids.
+  await query(server, 'update cluster set id = default')
+  return server
+}
+
+/** Deleting the other databases makes copies of the cluster smaller. */
+async function migrateOnlyDatabase(server: TestPostgres): Promise<void> {
+  const { host, port, user, password } = server
+  const database = openDatabase({ host, port, user, password, database: 'postgres' }, () => undefined)
+  await migrate(database.db)
+  await database.close()
+  await query(server, 'update pg_database set datistemplate = false')
+  for (const name of ['template0', 'template1']) await query(server, `drop database ${name}`)
+}
+
+async function query({ host, port, user, password }: TestPostgres, text: string): Promise<void> {
+  const client = new Client({ host, port, user, password, database: 'postgres' })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
 /** @returns the folder that contains the copy */
-async function copyOf(data: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'offshoot-pg-'))
+async function copyOf(data: string, parent = tmpdir()): Promise<string> {
+  const folder = await mkdtemp(join(parent, 'offshoot-pg-'))
   await chmod(folder, 0o755)
   await promisify(execFile)('cp', ['--archive', '--reflink=auto', data, join(folder, 'data')])
   return folder
@@ -71,11 +109,15 @@ async function serve(folder: string, binaries: string): Promise<TestPostgres> {
     return serve(copy, binaries)
   }
   await start()
+  const halt = async () => {
+    await end(server, 'SIGINT')
+    return folder
+  }
   const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
     await end(server, signal)
     await rm(folder, { recursive: true, force: true })
   }
-  return { ...address, stop, restart, replica }
+  return { ...address, stop, halt, restart, replica }
 }
 
 async function untilAnswering(server: ChildProcess, address: ClientConfig): Promise<void> {

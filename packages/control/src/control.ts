@@ -18,7 +18,6 @@ import { installationCredentials } from './kinds/apps/git-provider/installation-
 import { Scaler } from './kinds/apps/instances/scaler.ts'
 import { apps } from './kinds/apps/kind.ts'
 import { billing } from './kinds/billing/kind.ts'
-import { Payments } from './kinds/billing/payments.ts'
 import { Broker } from './kinds/databases/broker/broker.ts'
 import { Connections } from './kinds/databases/broker/connections.ts'
 import { databases } from './kinds/databases/kind.ts'
@@ -104,6 +103,11 @@ export async function startControl(
     redisUrl === undefined
       ? null
       : new (await import('./platform/limits/redis-buckets.ts')).RedisBuckets(redisUrl, pool, log)
+  // The same holds for the payment provider's client.
+  const payments =
+    config.stripe === undefined
+      ? null
+      : new (await import('./kinds/billing/payments.ts')).Payments(config.stripe, config.public_url)
   const stopping = new AbortController()
   const context: AppsContext = {
     config,
@@ -125,7 +129,7 @@ export async function startControl(
     keys: new KnownKeys(pool, keyUsage),
     failures: new FailedAttempts(),
     operatorKey: new OperatorKey(config.operator_key_sha256),
-    payments: config.stripe === undefined ? null : new Payments(config.stripe, config.public_url),
+    payments,
     creates: new TurnsByWorkspace(),
     events,
     databaseSecrets,
@@ -165,7 +169,7 @@ export async function startControl(
     lock,
     log,
     lanes: [
-      lane('mail', [leavingMails(pool, outbox, mailCarrier(config, log))]),
+      lane('mail', [leavingMails(pool, outbox, await mailCarrier(config, log))]),
       lane('objects', [{ name: 'sweep', cron: '* * * * *', run: () => inTurn(sweeps, pool, log) }]),
       ...KINDS.flatMap((kind) => kind.lanes?.(control) ?? []),
       ...furtherLanes(control),

@@ -51,7 +51,7 @@ export async function startMigratedPostgres(): Promise<TestPostgres> {
 async function migrateOnlyDatabase(server: TestPostgres): Promise<void> {
   const { host, port, user, password } = server
   const database = openDatabase({ host, port, user, password, database: 'postgres' }, () => undefined)
-  await migrate(database.db)
+  await migrate(database)
   await database.close()
   await query(server, 'update pg_database set datistemplate = false')
   for (const name of ['template0', 'template1']) await query(server, `drop database ${name}`)

@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Mail } from './mail.ts'
@@ -11,7 +10,7 @@ const SERVER_TIMEOUT_MS = 20_000
 export type MailCarrier = (mail: Mail) => Promise<void>
 
 /** Delivers by SMTP if a server is configured, else into a folder whose path is logged. */
-export function mailCarrier({ mail: settings, data_dir }: ControlConfig, log: Logger): MailCarrier {
+export async function mailCarrier({ mail: settings, data_dir }: ControlConfig, log: Logger): Promise<MailCarrier> {
   const { from, smtp } = settings
   if (smtp === undefined) {
     const folder = new MailFolder(`${data_dir}/mail`, from)
@@ -19,6 +18,7 @@ export function mailCarrier({ mail: settings, data_dir }: ControlConfig, log: Lo
     return async (mail) => log.info({ file: await folder.write(mail) }, 'mail written')
   }
   const { host, port, secure, user, password } = smtp
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({
     host,
     port,

@@ -1,7 +1,6 @@
 import { mkdir, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
-import { createTransport } from 'nodemailer'
 import type { Mail } from './mail.ts'
 
 /** Number of mails kept; older ones are deleted. */
@@ -13,19 +12,20 @@ const MAX_KEPT = 1000
  */
 export class MailFolder {
   readonly path: string
-  readonly #composer
   readonly #from: string
   #count = 0
 
   constructor(path: string, from: string) {
     this.path = path
     this.#from = from
-    this.#composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   }
 
   /** Returns the file's path. Its name begins with the time, so names sort by time. */
   async write(mail: Mail): Promise<string> {
-    const { message } = await this.#composer.sendMail({ from: this.#from, ...mail })
+    // Loaded at the first mail, because most processes send none.
+    const { createTransport } = await import('nodemailer')
+    const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+    const { message } = await composer.sendMail({ from: this.#from, ...mail })
     await mkdir(this.path, { recursive: true, mode: 0o700 })
     this.#count += 1
     const name = `${new Date().toISOString().replaceAll(':', '-')}-${process.pid}-${this.#count}.eml`

@@ -1,6 +1,6 @@
 import type { OidcSettings } from '@offshoot/contract/control-settings'
 import type { AuthContext } from 'better-auth'
-import { genericOAuth } from 'better-auth/plugins'
+import { genericOAuth } from 'better-auth/plugins/generic-oauth'
 import type { Logger } from 'pino'
 
 /** Milliseconds for a provider's discovery document. */

@@ -1,6 +1,6 @@
 import { passkey } from '@better-auth/passkey'
 import { APIError } from 'better-auth/api'
-import { twoFactor } from 'better-auth/plugins'
+import { twoFactor } from 'better-auth/plugins/two-factor'
 
 /** Wrong codes of one account, over all sign-ins, before it is locked for {@link LOCKED_SECONDS}. */
 const MAX_WRONG_CODES = 10

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { once, pageQuery } from './page.ts'
+import { createdQuery, once, queryTime } from './page.ts'
+import { queryInteger, queryOneOf } from './query-fields.ts'
 
 /** All actions that the audit log records. */
 export const auditAction = z.enum([
@@ -35,6 +36,27 @@ export type AuditAction = z.infer<typeof auditAction>
 /** Retention in days. */
 export const AUDIT_DAYS = 365
 
+/** What the target of an entry is. */
+export const auditTargetKind = z.enum([
+  'app',
+  'build',
+  'database',
+  'host',
+  'installation',
+  'invitation',
+  'org',
+  'sandbox',
+  'sealing_key',
+  'snapshot',
+  'template',
+  'token',
+  'user',
+  'volume',
+])
+export type AuditTargetKind = z.infer<typeof auditTargetKind>
+
+const actorType = z.enum(['user', 'key', 'operator', 'service'])
+
 /** One entry of `GET /v1/audit`: actor, action, time and source address. */
 export const auditEntry = z.object({
   id: z.string(),
@@ -42,13 +64,15 @@ export const auditEntry = z.object({
   created_at: z.string(),
   /** `service`: Offshoot itself, completing an operation that a user began. */
   actor: z.object({
-    type: z.enum(['user', 'key', 'operator', 'service']),
+    type: actorType,
     /** Id of a user, or prefix of a key. */
     id: z.string().nullable(),
   }),
   action: auditAction,
   /** The object of the action: an id, a prefix or an address, depending on the action. */
   target: z.string().nullable(),
+  /** `null`: the action has no object, or the entry is from before this field. */
+  target_kind: auditTargetKind.nullable(),
   /** Client address of the request. */
   ip: z.string().nullable(),
   request_id: z.string().nullable(),
@@ -57,17 +81,39 @@ export const auditEntry = z.object({
 })
 export type AuditEntry = z.infer<typeof auditEntry>
 
-const time = (name: string) =>
-  once(name)
-    .refine((text) => !Number.isNaN(Date.parse(text)), `${name} must be a timestamp`)
-    .transform((text) => new Date(text).toISOString())
-    .optional()
+/** An entry of `GET /v1/admin/audit`, the log of all workspaces. */
+export const operatedAuditEntry = auditEntry.extend({
+  /** `null`: the action belongs to no workspace. */
+  workspace_id: z.string().nullable(),
+})
+export type OperatedAuditEntry = z.infer<typeof operatedAuditEntry>
 
 /** Query of `GET /v1/audit`: newest first. */
-export const auditQuery = pageQuery.extend({
-  action: z.enum(auditAction.options, { error: `action must be one of ${auditAction.options.join(', ')}` }).optional(),
+export const auditQuery = createdQuery.extend({
+  action: queryOneOf('action', auditAction.options),
+  /** Id of a user, or prefix of a key. */
+  actor: once('actor').optional(),
+  actor_type: queryOneOf('actor_type', actorType.options),
+  target: once('target').optional(),
+  target_kind: queryOneOf('target_kind', auditTargetKind.options),
+  request_id: once('request_id').optional(),
+  /** Status of the answer. Entries of changes that have an action of their own have none. */
+  status: queryInteger('status', 100, 599),
   /** RFC 3339. Entries at or after this time. */
-  from: time('from'),
+  from: queryTime('from'),
   /** RFC 3339. Entries before this time. */
-  to: time('to'),
+  to: queryTime('to'),
 })
+
+/** Query of `GET /v1/admin/audit`. */
+export const operatedAuditQuery = auditQuery.extend({ workspace_id: once('workspace_id').optional() })
+export type AuditFilter = Omit<z.output<typeof operatedAuditQuery>, 'limit' | 'cursor'>
+
+/** `ndjson` has one entry on each line, `csv` begins with the names of the columns. */
+const format = { format: queryOneOf('format', ['ndjson', 'csv']) }
+
+/** Query of `GET /v1/audit/export`: the filters of the list, and the format. */
+export const auditExportQuery = auditQuery.omit({ limit: true, cursor: true }).extend(format)
+
+/** Query of `GET /v1/admin/audit/export`. */
+export const operatedAuditExportQuery = operatedAuditQuery.omit({ limit: true, cursor: true }).extend(format)

@@ -117,7 +117,13 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
     const event = { sandbox_id: ts === events[0] ? newest : oldest, type: 'sandbox.paused', code: 'x', message: 'x' }
     await seed.row('events', { ...seed.owned, agent_id: HOST, ts, ...event, metadata: {} })
   }
-  const audit = await seed.three('audit_log', () => ({ ...seed.owned, actor_type: 'service', action: 'org.updated' }))
+  const audit = await seed.three('audit_log', (name) => ({
+    ...seed.owned,
+    actor_type: 'service',
+    action: 'org.updated',
+    target: name,
+    target_kind: 'org',
+  }))
   return [
     {
       path: '/v1/sandboxes',
@@ -151,7 +157,23 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
       names: events,
       filters: { [`sandbox_id=${newest}`]: events.slice(0, 1), [`to=${events[1]}`]: events.slice(2) },
     },
-    { path: '/v1/audit', by: 'id', names: audit, takesCursorsOfOthers: true, filters: { 'action=org.created': [] } },
+    {
+      path: '/v1/audit',
+      by: 'id',
+      names: audit,
+      only: 'actor_type=service',
+      filters: {
+        'action=org.created': [],
+        'target_kind=org': audit,
+        'target_kind=app': [],
+        'target=first': audit.slice(2),
+        'actor=%00': [],
+        'request_id=x': [],
+        [`from=${at(2)}`]: audit.slice(0, 2),
+        [`to=${at(2)}`]: audit.slice(2),
+        ...created(audit),
+      },
+    },
   ]
 }
 

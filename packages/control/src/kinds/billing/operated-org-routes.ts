@@ -1,4 +1,3 @@
-import type { AuditAction } from '@offshoot/contract/audit'
 import { ApiError } from '@offshoot/contract/errors'
 import {
   grantCreditBody,
@@ -12,7 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { type OwnAction, recordDeed } from '../../platform/audit/audit-statements.ts'
 import { grantCredit } from './grant-credit.ts'
 import type { BillingContext } from './billing-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -26,7 +25,7 @@ import { findOrg, type OperatedOrgRow, presentOrg, setSuspended } from '../orgs/
 interface Operation<Schema extends z.ZodType> {
   readonly verb: string
   readonly summary: string
-  readonly action: AuditAction
+  readonly action: OwnAction
   readonly body: Schema
   readonly run: (client: pg.PoolClient, org: OperatedOrgRow, body: z.output<Schema>) => Promise<unknown>
 }

@@ -48,6 +48,7 @@ export function getDatabases(app: FastifyInstance, control: DatabasesContext): v
   })
   app.get('/v1/databases/:id', {
     config: {
+      audit: 'secret',
       credential: 'key-or-jwt',
       docs: { summary: 'Read one database', tag: 'Databases', status: 200, answer: database, errors: ['notFound'] },
     },

@@ -1,6 +1,6 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
-import { getAudit } from './audit/get-audit.ts'
+import { auditRoutes, operatedAuditRoutes } from './audit/audit-routes.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
 import { deleteMe } from './identity/delete-me.ts'
@@ -41,7 +41,8 @@ export const orgs: Kind<OrgsContext> = {
     deleteToken(app, control)
     deleteTokens(app, control)
     postAccessTokens(app, control)
-    getAudit(app, control)
+    auditRoutes(app, control)
+    operatedAuditRoutes(app, control)
     orgRoutes(app, control)
     getOperatedOrgs(app, control)
     getHostDisk(app, control)

@@ -235,6 +235,7 @@ describe('members of workspaces', () => {
         actor: { type: 'user', id: member.userId },
         action: 'member.removed',
         target: member.userId,
+        target_kind: 'user',
         ip: '127.0.0.1',
         request_id: expect.any(String),
         details: { role: 'member', tokens_revoked: [expect.stringMatching(/^ofs_/)] },

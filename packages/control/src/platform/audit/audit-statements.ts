@@ -1,4 +1,4 @@
-import type { AuditAction } from '@offshoot/contract/audit'
+import type { AuditAction, AuditTargetKind } from '@offshoot/contract/audit'
 import { AUDIT_DAYS } from '@offshoot/contract/audit'
 import { type Queryable, statement } from '../db/statement.ts'
 import type { Actor } from './actor.ts'
@@ -11,41 +11,67 @@ export const insertEntry = statement<
     actorId: string | null,
     action: string,
     target: string | null,
+    targetKind: AuditTargetKind | null,
     ip: string | null,
     requestId: string | null,
     details: string,
   ]
 >(
   'insert-audit-entry',
-  `insert into audit_log (workspace_id, actor_type, actor_id, action, target, ip, request_id, details)
-   values ($1, $2, $3, $4, $5, $6, $7, $8) returning id`,
+  `insert into audit_log (workspace_id, actor_type, actor_id, action, target, target_kind, ip, request_id, details)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning id`,
 )
 
-/** Adds the status of the answer to the entry of a request. */
-export const noteStatus = statement<never, [id: string, status: number]>(
-  'note-status-of-audited-request',
-  `update audit_log set details = details || jsonb_build_object('status', $2::int) where id = $1`,
+/** Adds the status of the answer to the entry of a request, and the name of the object that the request made. */
+export const noteOutcome = statement<never, [id: string, status: number, made: string | null]>(
+  'note-outcome-of-audited-request',
+  `update audit_log set details = details || jsonb_build_object('status', $2::int), target = coalesce(target, $3)
+   where id = $1`,
 )
 
-export interface Deed {
+/** An action that its route records in the transaction of the change. */
+export type OwnAction = Exclude<AuditAction, 'request.made' | 'secret.read'>
+type Noun<Action extends string> = Action extends `${infer First}.${string}` ? First : never
+
+/** The kind of the target, by the first word of the action. */
+const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
+  token: 'token',
+  org: 'org',
+  invitation: 'invitation',
+  member: 'user',
+  account: 'user',
+  host: 'host',
+  keys: 'sealing_key',
+}
+
+interface Deed {
   readonly workspaceId: string | null
-  readonly action: AuditAction
+  readonly action: OwnAction
   readonly target: string | null
   /** Must not contain secrets: every reader of the log sees them. */
   readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** The entry of a request whose route has no action of its own. */
+interface RequestDeed extends Omit<Deed, 'action'> {
+  readonly action: 'request.made' | 'secret.read'
+  readonly targetKind: AuditTargetKind | null
 }
 
 /**
  * Call it in the transaction of the action itself, so that an action is committed only with its entry.
  * @returns the id of the entry
  */
-export async function recordDeed(on: Queryable, actor: Actor, deed: Deed): Promise<string | undefined> {
+export async function recordDeed(on: Queryable, actor: Actor, deed: Deed | RequestDeed): Promise<string | undefined> {
   const { workspaceId, action, target, details = {} } = deed
   const { type, id, ip, requestId } = actor
+  const kind = 'targetKind' in deed ? deed.targetKind : KIND_OF[nounOf(deed.action)]
   const text = JSON.stringify(details)
-  const [entry] = await insertEntry(on, workspaceId, type, id, action, target, ip, requestId, text)
+  const [entry] = await insertEntry(on, workspaceId, type, id, action, target, kind, ip, requestId, text)
   return entry?.id
 }
+
+const nounOf = (action: OwnAction) => action.split('.', 1)[0] as Noun<OwnAction>
 
 /** Upper limit of entries deleted by one sweep. The next sweep deletes the rest. */
 const SWEEP_ROWS = 10_000

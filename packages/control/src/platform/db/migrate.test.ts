@@ -67,6 +67,7 @@ describe('migrate', () => {
       '0037-second-factor',
       '0038-sealing-keys',
       '0039-jobs',
+      '0040-audit-targets',
     ])
   })
 

@@ -33,6 +33,7 @@ import * as lists from './migrations/0035-lists.ts'
 import * as secondFactor from './migrations/0037-second-factor.ts'
 import * as sealingKeys from './migrations/0038-sealing-keys.ts'
 import * as jobs from './migrations/0039-jobs.ts'
+import * as auditTargets from './migrations/0040-audit-targets.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -70,6 +71,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0037-second-factor': secondFactor,
   '0038-sealing-keys': sealingKeys,
   '0039-jobs': jobs,
+  '0040-audit-targets': auditTargets,
 }
 
 /**

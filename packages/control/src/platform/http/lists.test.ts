@@ -84,8 +84,18 @@ describe('lists', () => {
         'created_before=2100-01-01T00:00:00Z': jobIds,
       },
     } as const
-    lists = [...lists, orgs, jobs]
-    listsOfBob = [...listsOfBob, orgs, jobs]
+    const auditOfAlice = lists.find(({ path }) => path === '/v1/audit')?.names ?? []
+    const audit = {
+      path: '/v1/admin/audit',
+      by: 'id',
+      names: auditOfAlice,
+      only: `workspace_id=${alice.workspaceId}&action=org.updated`,
+      credential: 'operator',
+      takesCursorsOfOthers: true,
+      filters: { 'actor_type=service': auditOfAlice, 'actor_type=user': [], 'target_kind=org': auditOfAlice },
+    } as const
+    lists = [...lists, orgs, jobs, audit]
+    listsOfBob = [...listsOfBob, orgs, jobs, audit]
   })
 
   afterAll(async () => {
@@ -167,7 +177,7 @@ describe('lists', () => {
   })
 
   it('refuse wrong values of filters', async () => {
-    const words = /^(status|size|role|origin|verified|state|kind|plan|action)=/
+    const words = /^(status|size|role|origin|verified|state|kind|plan|action|actor_type|target_kind)=/
     const flags = /^(attached|is_global|expired|suspended)=/
     const times = /^(created_after|created_before|from|to)=/
     for (const list of lists) {

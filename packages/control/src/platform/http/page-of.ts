@@ -77,13 +77,45 @@ export async function listPage<Row>(
   reply: FastifyReply,
   { select, where, query: { limit, cursor }, ...listed }: PagedQuery<Row>,
 ): Promise<readonly Row[]> {
-  const { keys, direction } = listed.order
-  const conditions = [sql`true`, ...where, ...after(listed, cursor)]
-  const order = keys.map((key) => `${key.sql} ${direction}`).join(', ')
+  const start = cursor === undefined ? [] : after(listed.order, decodeCursor(listed, cursor))
   // One row more than fits tells whether there is a next page.
-  const { rows } = await sql<Row>`${sql.raw(select)} where ${sql.join(conditions, sql` and `)}
-    order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit + 1}`}`.execute(database.db)
+  const rows = await rowsOf(database.db, listed.order, select, [...where, ...start], limit && limit + 1)
   return limit === undefined ? rows : cutPage(listed, rows, limit, config.public_url, request, reply)
+}
+
+/**
+ * All rows of a list, in pages. No connection to the database is held while the caller uses a page, however long that
+ * takes.
+ */
+export async function* allPages<Row>(
+  db: Kysely<never>,
+  { order, select, where }: Pick<PagedQuery<Row>, 'order' | 'select' | 'where'>,
+  limit: number,
+): AsyncGenerator<readonly Row[]> {
+  let start: RawBuilder<unknown>[] = []
+  for (;;) {
+    const rows = await rowsOf(db, order, select, [...where, ...start], limit)
+    yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < limit) return
+    start = after(
+      order,
+      order.keys.map((key) => key.of(last)),
+    )
+  }
+}
+
+async function rowsOf<Row>(
+  db: Kysely<never>,
+  { keys, direction }: ListOrder<Row>,
+  select: string,
+  where: readonly RawBuilder<unknown>[],
+  limit: number | undefined,
+): Promise<readonly Row[]> {
+  const order = keys.map((key) => `${key.sql} ${direction}`).join(', ')
+  const { rows } = await sql<Row>`${sql.raw(select)} where ${sql.join([sql`true`, ...where], sql` and `)}
+    order by ${sql.raw(order)} ${limit === undefined ? sql`` : sql`limit ${limit}`}`.execute(db)
+  return rows
 }
 
 /** Cuts a page from rows, of which there is one more if a next page exists. */
@@ -106,10 +138,9 @@ export function cutPage<Row>(
   return page
 }
 
-function after<Row>(listed: Listed<Row>, cursor: string | undefined): RawBuilder<unknown>[] {
-  if (cursor === undefined) return []
-  const { keys, direction } = listed.order
-  const values = decodeCursor(listed, cursor).map((value, at) => sql`${value}::${sql.raw(keys[at]?.type ?? 'text')}`)
+/** @param last the sort keys of the row before */
+function after<Row>({ keys, direction }: ListOrder<Row>, last: readonly (Date | KeyValue)[]): RawBuilder<unknown>[] {
+  const values = last.map((value, at) => sql`${value}::${sql.raw(keys[at]?.type ?? 'text')}`)
   const columns = sql.raw(keys.map((key) => key.sql).join(', '))
   return [sql`(${columns}) ${sql.raw(direction === 'asc' ? '>' : '<')} (${sql.join(values)})`]
 }
@@ -189,22 +220,4 @@ export function createdBetween(
     ...(from === undefined ? [] : [sql`${sql.raw(column)} > ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`${sql.raw(column)} < ${to}::timestamptz`]),
   ]
-}
-
-const AUDIT: Listed<Dated> = { order: newestFirst('audit', 'audit_log'), owner: '' }
-
-/** The conditions of a page of the audit log. */
-export function pageConditions({ cursor }: PageQuery): RawBuilder<unknown>[] {
-  return after(AUDIT, cursor)
-}
-
-/** A page of the audit log. */
-export function pageOf<Row extends Dated>(
-  rows: readonly Row[],
-  limit: number,
-  publicUrl: string,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): readonly Row[] {
-  return cutPage<Row>(AUDIT, rows, limit, publicUrl, request, reply)
 }

@@ -1,6 +1,7 @@
+import type { AuditTargetKind } from '@offshoot/contract/audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { actorOf } from '../audit/actor.ts'
-import { noteStatus, recordDeed } from '../audit/audit-statements.ts'
+import { noteOutcome, recordDeed } from '../audit/audit-statements.ts'
 import type { Platform } from '../platform.ts'
 
 declare module 'fastify' {
@@ -13,6 +14,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     auditId: string | null
+    /** Id or name of the object that the request made. */
+    auditMade: string | null
   }
 }
 
@@ -20,6 +23,22 @@ declare module 'fastify' {
 const MAX_TEXT = 256
 /** Requests to the inside of a sandbox, which are too frequent for an entry each. */
 const DATA_PLANE_TAGS: ReadonlySet<string> = new Set(['Commands', 'Files'])
+/** Statuses of answers with an object that the request made. */
+const MADE: ReadonlySet<number> = new Set([201, 202])
+/** What a path names, by the segment before the id. */
+const KIND_OF_SEGMENT: Readonly<Record<string, AuditTargetKind>> = {
+  apps: 'app',
+  build: 'build',
+  builds: 'build',
+  databases: 'database',
+  hosts: 'host',
+  installations: 'installation',
+  orgs: 'org',
+  sandboxes: 'sandbox',
+  snapshots: 'snapshot',
+  templates: 'template',
+  volumes: 'volume',
+}
 
 /**
  * Writes an audit entry before the handler of each change and of each access to a secret, and its status after the
@@ -28,19 +47,24 @@ const DATA_PLANE_TAGS: ReadonlySet<string> = new Set(['Commands', 'Files'])
  */
 export function registerAudit(app: FastifyInstance, { database: { pool } }: Platform): void {
   app.decorateRequest('auditId', null)
+  app.decorateRequest('auditMade', null)
   app.addHook('preHandler', async (request) => {
     const action = actionOf(request)
     if (action === null) return
     const { method, routeOptions, headers, admitted } = request
     const details = { method, route: routeOptions.url, user_agent: shown(headers['user-agent']) }
     const workspaceId = admitted === null ? null : (admitted.org?.id ?? admitted.caller.workspaceId)
-    const deed = { workspaceId, action, target: targetOf(request), details }
+    const deed = { workspaceId, action, target: targetOf(request), targetKind: targetKindOf(routeOptions.url), details }
     request.auditId = (await recordDeed(pool, actorOf(request), deed)) ?? null
   })
-  app.addHook('onResponse', async ({ auditId, log }, { statusCode }) => {
+  app.addHook('preSerialization', async (request, { statusCode }, payload) => {
+    if (request.auditId !== null && MADE.has(statusCode)) request.auditMade = madeBy(request, payload)
+    return payload
+  })
+  app.addHook('onResponse', async ({ auditId, auditMade, log }, { statusCode }) => {
     if (auditId === null) return
-    await noteStatus(pool, auditId, statusCode).catch((error: unknown) => {
-      log.error({ err: error, audit_id: auditId }, 'the status of an audited request was not kept')
+    await noteOutcome(pool, auditId, statusCode, auditMade).catch((error: unknown) => {
+      log.error({ err: error, audit_id: auditId }, 'the outcome of an audited request was not kept')
     })
   })
 }
@@ -56,6 +80,20 @@ function actionOf({ method, routeOptions: { config } }: FastifyRequest): 'reques
 function targetOf({ params }: FastifyRequest): string | null {
   const { id, name } = params as { readonly id?: string; readonly name?: string }
   return shown(id ?? name)
+}
+
+/** A path without an id, such as that of a create, ends with the kind. */
+function targetKindOf(url = ''): AuditTargetKind | null {
+  const before = (parameter: string) => new RegExp(`/(\\w+)/:${parameter}(?:/|$)`).exec(url)?.[1]
+  return KIND_OF_SEGMENT[before('id') ?? before('name') ?? url.split('/').at(-1) ?? ''] ?? null
+}
+
+/** Only a create answers with an object of the kind that its path ends with. */
+function madeBy({ routeOptions: { url } }: FastifyRequest, payload: unknown): string | null {
+  if (targetKindOf(url) === null || typeof payload !== 'object' || payload === null) return null
+  const { id, name } = payload as { readonly id?: unknown; readonly name?: unknown }
+  const made = id ?? name
+  return typeof made === 'string' ? made : null
 }
 
 /** Text of the caller, without the one character that PostgreSQL refuses. */

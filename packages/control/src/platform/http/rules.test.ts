@@ -43,9 +43,21 @@ describe('rules for every route', () => {
       const made = (await entries()).slice(0, -before || undefined)
       const actor = { type: 'key', id: tenant.key.slice(0, made[0].actor.id.length) }
       expect(made).toMatchObject([
-        { action: 'secret.read', target: null, actor, details: { method: 'GET', route: '/v1/apps', status: 200 } },
-        { action: 'request.made', target: 'x', actor, details: { route: '/v1/volumes/:name', status: 404 } },
-        { action: 'request.made', target: null, actor, details: { route: '/v1/sandboxes', status: 201 } },
+        {
+          action: 'secret.read',
+          target: null,
+          target_kind: 'app',
+          actor,
+          details: { method: 'GET', route: '/v1/apps', status: 200 },
+        },
+        {
+          action: 'request.made',
+          target: 'x',
+          target_kind: 'volume',
+          actor,
+          details: { route: '/v1/volumes/:name', status: 404 },
+        },
+        { target: sandbox.id, target_kind: 'sandbox', actor, details: { route: '/v1/sandboxes', status: 201 } },
       ])
       expect(made[0]).toMatchObject({ ip: '127.0.0.1', request_id: expect.any(String) })
     })

@@ -21,6 +21,7 @@ const ORDER: ListOrder<AppRow> = {
 export function getPreviews(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id/previews', {
     config: {
+      audit: 'secret',
       credential: 'key-or-jwt',
       docs: {
         summary: 'List the previews of an app’s pull requests',

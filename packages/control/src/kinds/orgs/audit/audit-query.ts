@@ -1,43 +1,54 @@
-import type { AuditAction, AuditEntry } from '@offshoot/contract/audit'
-import type { Page } from '@offshoot/contract/page'
-import { type Kysely, sql } from 'kysely'
-import { pageConditions } from '../../../platform/http/page-of.ts'
+import type { AuditAction, AuditEntry, AuditFilter, OperatedAuditEntry } from '@offshoot/contract/audit'
+import { type RawBuilder, sql } from 'kysely'
+import { createdBetween, equals, equalsId, type ListOrder, newestFirst } from '../../../platform/http/page-of.ts'
 
 export interface AuditRow {
   readonly id: string
+  readonly workspace_id: string | null
   readonly actor_type: AuditEntry['actor']['type']
   readonly actor_id: string | null
   readonly action: AuditAction
   readonly target: string | null
+  readonly target_kind: AuditEntry['target_kind']
   readonly ip: string | null
   readonly request_id: string | null
   readonly details: Record<string, unknown>
   readonly created_at: Date
 }
 
-export interface AuditFilter extends Page {
-  readonly action: AuditAction | undefined
-  readonly from: string | undefined
-  readonly to: string | undefined
-}
+export const AUDIT_ORDER: ListOrder<AuditRow> = newestFirst('audit', 'audit_log')
 
-/** Newest first. Returns one entry more than fits on the page. */
-export async function listAudit(
-  db: Kysely<never>,
-  workspaceId: string,
-  filter: AuditFilter,
-): Promise<readonly AuditRow[]> {
-  const { action, from, to, limit } = filter
-  const conditions = [
-    sql`workspace_id = ${workspaceId}`,
-    ...(action === undefined ? [] : [sql`action = ${action}`]),
+/** Selects {@link AuditRow}s, without conditions. */
+export const SELECT_AUDIT = `select id, workspace_id, actor_type, actor_id, action, target, target_kind, ip, request_id,
+  details, created_at from audit_log`
+
+export function auditConditions(filter: AuditFilter): RawBuilder<unknown>[] {
+  const { action, actor, actor_type: actorType, target, target_kind: targetKind, from, to, status } = filter
+  return [
+    ...equalsId('workspace_id', filter.workspace_id),
+    ...equals('action', action),
+    ...equals('actor_id', actor),
+    ...equals('actor_type', actorType),
+    ...equals('target', target),
+    ...equals('target_kind', targetKind),
+    ...equals('request_id', filter.request_id),
+    ...equals(`details->>'status'`, status === undefined ? undefined : String(status)),
+    ...createdBetween('created_at', filter),
     ...(from === undefined ? [] : [sql`created_at >= ${from}::timestamptz`]),
     ...(to === undefined ? [] : [sql`created_at < ${to}::timestamptz`]),
-    ...pageConditions(filter),
   ]
-  const { rows } = await sql<AuditRow>`
-    select id, actor_type, actor_id, action, target, ip, request_id, details, created_at from audit_log
-    where ${sql.join(conditions, sql` and `)}
-    order by created_at desc, id desc limit ${limit + 1}`.execute(db)
-  return rows
+}
+
+export function presentOperatedEntry({
+  actor_type: type,
+  actor_id: id,
+  created_at: createdAt,
+  ...entry
+}: AuditRow): OperatedAuditEntry {
+  return { ...entry, created_at: createdAt.toISOString(), actor: { type, id } }
+}
+
+export function presentEntry(row: AuditRow): AuditEntry {
+  const { workspace_id: _workspace, ...entry } = presentOperatedEntry(row)
+  return entry
 }

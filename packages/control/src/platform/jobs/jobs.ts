@@ -84,8 +84,7 @@ export class Jobs {
       connectionTimeoutMillis: CONNECT_MS,
       max: arranged.length + CONNECTIONS,
     })
-    this.#pool.on('error', (error) => log.warn({ err: error }, 'idle connection of the jobs broke'))
-    outliveBrokenConnections(this.#pool)
+    outliveBrokenConnections(this.#pool, (error) => log.warn({ err: error }, 'idle connection of the jobs broke'))
     this.#running = Promise.all([this.#watch(), ...arranged.map((lane) => this.#keep(lane))])
   }
 

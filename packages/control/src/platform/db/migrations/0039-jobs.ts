@@ -7,7 +7,7 @@ interface Due {
   /** Columns on which the time depends. */
   readonly columns: readonly string[]
   /** SQL of the time at which the row is due, or null. */
-  readonly at: (row: 'new' | 'old') => string
+  readonly at: (row: 'new' | 'old' | 'present') => string
 }
 
 const DUE: readonly Due[] = [
@@ -63,7 +63,7 @@ const WAKES: readonly { readonly task: string; readonly table: string; readonly 
 
 const nameOf = (task: string) => task.replaceAll('-', '_')
 
-/** The job of a row is added, moved and removed in the transaction that changes the row. */
+/** The job of a row is added, moved and removed in the transaction that changes the row. Rows that exist get theirs now. */
 function dueTrigger({ task, table, columns, at }: Due): string[] {
   const name = `job_${nameOf(task)}`
   return [
@@ -85,6 +85,9 @@ function dueTrigger({ task, table, columns, at }: Due): string[] {
      end $$`,
     `create trigger ${name} after insert or delete or update of ${columns.join(', ')} on ${table}
      for each row execute function ${name}()`,
+    `select graphile_worker.add_job('${task}', json_build_object('id', present.id), run_at := ${at('present')},
+       job_key := '${task}:' || present.id)
+     from ${table} present where ${at('present')} is not null`,
   ]
 }
 

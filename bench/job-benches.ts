@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -77,9 +77,10 @@ async function withControl<T>(
   measure: (control: Control, agent: FakeAgent) => Promise<T>,
 ): Promise<T> {
   const config = await configOf(offshoot)
-  const server = openDatabase(config.database, () => undefined)
+  const password = (await readFile(join(offshoot.dataDir, 'secrets/postgres-superuser'))).toString('base64url')
+  const server = openDatabase({ ...config.database, user: 'postgres', password, database: 'postgres' }, () => undefined)
   const name = `bench_jobs_${Date.now()}`
-  await server.pool.query(`create database ${name}`)
+  await server.pool.query(`create database ${name} owner ${config.database.user}`)
   const agent = await FakeAgent.start()
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-jobs-bench-'))
   const control = await startControl(

@@ -118,6 +118,7 @@ export type Of_kinds_apps_certificates_certificate_statements = [
 export type Of_kinds_apps_certificates_order_statements = [
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.wantCertificates, {  }, [number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.dueOrderIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.remindOrders, {  }, []>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrder, { "id": string; "app_id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.countOrder, { "workspace_id": string }, [string]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrderKey, { "id": string }, [string, number, Uint8Array]>>,

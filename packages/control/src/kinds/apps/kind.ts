@@ -3,7 +3,7 @@ import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { lane, type RecurringTask } from '../../platform/jobs/task.ts'
 import { appRoutes } from './app-routes.ts'
 import type { AppsContext } from './apps-context.ts'
-import { certificateOrders } from './certificates/certificate-orders.ts'
+import { certificateOrders, wantedCertificates } from './certificates/certificate-orders.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
 import type { RunDeployment } from './deploying/deployer.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
@@ -51,7 +51,12 @@ export const apps: Kind<AppsContext> = {
       ]),
       ...(config.acme === undefined
         ? []
-        : [lane('certificates', [certificateOrders({ pool, seal, lock, log, stopped, settings: config.acme })])]),
+        : [
+            lane('certificates', [
+              certificateOrders({ pool, seal, lock, log, stopped, settings: config.acme }),
+              wantedCertificates({ pool }),
+            ]),
+          ]),
     ]
   },
   sweeps: [removeOldGitRows, removeOldPulls],

@@ -36,8 +36,8 @@ const MAX_MISSING = 10_000
 const CONNECTIONS = 6
 /** Milliseconds for which a worker waits for a connection. Long, because a worker that gets none ends its lane. */
 const CONNECT_MS = 30_000
-/** Milliseconds for which a lane that found no job does not poll again, however many jobs are added for others. */
-const REFETCH_MS = 200
+/** Milliseconds for which a lane that found no job does not look again, however many jobs are added for others. */
+const REFETCH_MS = 100
 /** Milliseconds for which a lane that has ended may clean up. A lost connection can leave the engine waiting for ever. */
 const CLEAN_MS = 5_000
 /** Seconds between the attempts of a job that fails again and again. */
@@ -145,12 +145,19 @@ export class Jobs {
       workerPool.id = name
     })
     events.on('pool:gracefulShutdown', () => ended.abort())
+    // The engine forgets notices that arrive within REFETCH_MS, and would look for their jobs only at its next poll.
+    let isNotified = false
+    const look = () => {
+      isNotified = true
+      workers?.nudge(1)
+    }
+    events.on('pool:listen:notification', () => (isNotified = true))
+    events.on('localQueue:refetchDelay:expired', () => {
+      if (isNotified) workers?.nudge(1)
+      isNotified = false
+    })
     const wakeAfter = (ms: number) => {
-      if (ms < lane.pollMs)
-        void delay(ms, undefined, { signal: until }).then(
-          () => workers?.nudge(1),
-          () => undefined,
-        )
+      if (ms < lane.pollMs) void delay(ms, undefined, { signal: until }).then(look, () => undefined)
     }
     for (const task of lane.tasks) {
       if ('recur' in task || task.name === REPAIR) await addRecurring(this.#pool, task.name, 0)

@@ -1,12 +1,14 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
-import type { RowTask } from '../../../platform/jobs/task.ts'
+import type { RecurringTask, RowTask } from '../../../platform/jobs/task.ts'
 import type { Ordering } from './order-certificate.ts'
-import { claimOrder, dueOrderIds, failOrder, leaveOrder, wantCertificates } from './order-statements.ts'
+import { claimOrder, dueOrderIds, failOrder, leaveOrder, remindOrders, wantCertificates } from './order-statements.ts'
 
 /** Milliseconds for one attempt. The next attempt continues an unfinished order. */
 const TRY_MS = 120_000
 const MAX_ERROR_CHARS = 500
+/** Orders that are added at once. The next run adds the rest. */
+const MAX_WANTED = 1_000
 
 export interface CertificateOrdersOptions extends Ordering {
   /** Its number distinguishes this process from the others. */
@@ -21,10 +23,7 @@ export function certificateOrders({ lock, log, stopped, ...ordering }: Certifica
   const { pool } = ordering
   return {
     name: 'order-certificate',
-    due: async (limit) => {
-      await wantCertificates(pool, limit)
-      return dueOrderIds(pool, limit)
-    },
+    due: (limit) => dueOrderIds(pool, limit),
     async work({ id }) {
       const creator = lock.number
       const [row] = await claimOrder(pool, id, creator)
@@ -43,6 +42,21 @@ export function certificateOrders({ lock, log, stopped, ...ordering }: Certifica
         log.warn({ err: error, domain: row.domain }, 'no certificate')
         await failOrder(pool, row.id, creator, reasonOf(error), isUnfinished(error))
       }
+    },
+  }
+}
+
+/**
+ * Adds orders for domains that have just been verified. A task of its own, because only processes with an authority may
+ * run it, while any process may look for missing jobs.
+ */
+export function wantedCertificates({ pool }: Pick<CertificateOrdersOptions, 'pool'>): RecurringTask {
+  return {
+    name: 'want-certificates',
+    async recur() {
+      await wantCertificates(pool, MAX_WANTED)
+      await remindOrders(pool)
+      return null
     },
   }
 }

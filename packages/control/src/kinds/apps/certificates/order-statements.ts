@@ -42,6 +42,13 @@ export const dueOrderIds = statement<{ id: string }, [limit: number]>(
   `select c.id from ${DUE} order by c.due_at limit $1`,
 )
 
+/** Gives due orders a job that have none, because their domain was not verified when it ran. */
+export const remindOrders = statement<never, []>(
+  'remind-certificate-orders',
+  `update app_certificates set due_at = now() where id in (select c.id from ${DUE}
+     and not exists (select from graphile_worker.jobs j where j.key = 'order-certificate:' || c.id))`,
+)
+
 /** Claims a due order for this process. No row: it is not due, or another process works on it. */
 export const claimOrder = statement<OrderRow, [id: string, creator: number]>(
   'claim-certificate-order',

@@ -57,6 +57,7 @@ const WAKES: readonly { readonly task: string; readonly table: string; readonly 
   { task: 'start-deployments', table: 'app_deployments', on: 'insert' },
   { task: 'start-deployments', table: 'app_deployments', on: 'status' },
   { task: 'want-certificates', table: 'app_domains', on: 'verified_at' },
+  { task: 'want-certificates', table: 'app_certificates', on: 'delete' },
   { task: 'add-missing-jobs', table: 'app_trees', on: 'app_id' },
   { task: 'add-missing-jobs', table: 'workspace_accounts', on: 'exhausted_until' },
 ]

@@ -20,6 +20,12 @@ export const auditAction = z.enum([
   'member.joined',
   'member.role_changed',
   'member.removed',
+  /** Those of operators and their keys belong to no workspace. */
+  'operator.created',
+  'operator.updated',
+  'operator.removed',
+  'operator_key.created',
+  'operator_key.revoked',
   /** Belongs to no workspace: an operator confirmed a host's reconciliation. */
   'host.reconciled',
   /** Belongs to no workspace. The target is the version of the new sealing key. */
@@ -44,6 +50,9 @@ export const auditTargetKind = z.enum([
   'host',
   'installation',
   'invitation',
+  'job',
+  'operator',
+  'operator_key',
   'org',
   'sandbox',
   'sealing_key',
@@ -65,7 +74,7 @@ export const auditEntry = z.object({
   /** `service`: Offshoot itself, completing an operation that a user began. */
   actor: z.object({
     type: actorType,
-    /** Id of a user, or prefix of a key. */
+    /** Id of a user or of an operator, or prefix of a key. */
     id: z.string().nullable(),
   }),
   action: auditAction,
@@ -85,13 +94,15 @@ export type AuditEntry = z.infer<typeof auditEntry>
 export const operatedAuditEntry = auditEntry.extend({
   /** `null`: the action belongs to no workspace. */
   workspace_id: z.string().nullable(),
+  /** `name`: of an operator, `null` for others. */
+  actor: auditEntry.shape.actor.extend({ name: z.string().nullable() }),
 })
 export type OperatedAuditEntry = z.infer<typeof operatedAuditEntry>
 
 /** Query of `GET /v1/audit`: newest first. */
 export const auditQuery = createdQuery.extend({
   action: queryOneOf('action', auditAction.options),
-  /** Id of a user, or prefix of a key. */
+  /** Id of a user or of an operator, or prefix of a key. */
   actor: once('actor').optional(),
   actor_type: queryOneOf('actor_type', actorType.options),
   target: once('target').optional(),

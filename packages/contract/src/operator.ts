@@ -102,3 +102,74 @@ export const operatedJobsQuery = createdQuery.extend({
   task: once('task').max(100, 'task must be at most 100 characters').optional(),
   state: queryOneOf('state', jobState.options),
 })
+
+/**
+ * What an operator may do, each role also what those before it may: `viewer` reads, `operator` changes everything except
+ * operators, `owner` changes operators.
+ */
+export const OPERATOR_ROLES = ['viewer', 'operator', 'owner'] as const
+const operatorRole = z.enum(OPERATOR_ROLES, { error: `role must be one of ${OPERATOR_ROLES.join(', ')}` })
+export type OperatorRole = z.infer<typeof operatorRole>
+
+const MAX_NAME_CHARS = 100
+/** Ten years. */
+const MAX_EXPIRY_DAYS = 3650
+
+const name = requiredText('name', MAX_NAME_CHARS)
+  .refine((text) => text.trim() !== '', 'name required')
+  .refine((text) => !text.includes('\0') && text.isWellFormed(), 'name must not contain NUL or half a surrogate pair')
+
+/** Body of `POST /v1/admin/operators`. */
+export const createOperatorBody = z.object({ name, role: operatorRole })
+
+/** Body of `PATCH /v1/admin/operators/{id}`. Absent fields stay as they are. */
+export const patchOperatorBody = z.object({ name: optional(name), role: optional(operatorRole) })
+
+/** One who operates the service. */
+export const operator = z.object({
+  /** UUID. */
+  id: z.string(),
+  name: z.string(),
+  role: operatorRole,
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: z.string(),
+})
+export type Operator = z.infer<typeof operator>
+
+/** Query of `GET /v1/admin/operators`. */
+export const operatorsQuery = createdQuery.extend({
+  name: once('name').optional(),
+  role: queryOneOf('role', OPERATOR_ROLES),
+})
+
+/** Body of `POST /v1/admin/operators/{id}/keys`. */
+export const createOperatorKeyBody = z.object({
+  name,
+  /** 1 to 3650 days. Default: the key never expires. */
+  expires_in_days: optional(integer('expires_in_days', 1, MAX_EXPIRY_DAYS)),
+})
+
+/** A key of an operator, without its secret. */
+export const operatorKey = z.object({
+  /** `ofs_op_` and 8 characters, or `bootstrap`. Identifies the key, also to revoke it. */
+  prefix: z.string(),
+  name: z.string(),
+  /** RFC 3339, UTC, milliseconds. */
+  created_at: z.string(),
+  /** `null`: never. */
+  expires_at: z.string().nullable(),
+  /** Accurate to the minute; `null` before the first use. */
+  last_used_at: z.string().nullable(),
+})
+export type OperatorKey = z.infer<typeof operatorKey>
+
+/** Answer of `POST /v1/admin/operators/{id}/keys`, the only one that contains the secret. */
+export const createdOperatorKey = operatorKey.extend({ key: z.string() })
+export type CreatedOperatorKey = z.infer<typeof createdOperatorKey>
+
+/** Query of `GET /v1/admin/operators/{id}/keys`. */
+export const operatorKeysQuery = createdQuery.extend({
+  name: once('name').optional(),
+  /** Whether the key has expired. */
+  expired: queryBoolean('expired'),
+})

@@ -27,7 +27,7 @@ import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
 import { KnownKeys } from './kinds/orgs/identity/known-keys.ts'
 import { orgs } from './kinds/orgs/kind.ts'
-import { OperatorKey } from './kinds/orgs/operators/operator-key.ts'
+import { OperatorKeys } from './kinds/orgs/operators/operator-keys.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
@@ -128,7 +128,7 @@ export async function startControl(
     jwt: new JwtVerifier(pool, config.public_url, config.jwt_issuers),
     keys: new KnownKeys(pool, keyUsage),
     failures: new FailedAttempts(),
-    operatorKey: new OperatorKey(config.operator_key_sha256),
+    operatorKeys: await OperatorKeys.open(pool, config.operator_key_sha256, log),
     payments,
     creates: new TurnsByWorkspace(),
     events,

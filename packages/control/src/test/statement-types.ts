@@ -35,6 +35,7 @@ import type * as kinds_orgs_identity_foreign_user_statements from '../kinds/orgs
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
 import type * as kinds_orgs_invitation_statements from '../kinds/orgs/invitation-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
+import type * as kinds_orgs_operators_operator_statements from '../kinds/orgs/operators/operator-statements.ts'
 import type * as kinds_orgs_org_statements from '../kinds/orgs/org-statements.ts'
 import type * as kinds_sandboxes_emptied_orgs_statements from '../kinds/sandboxes/emptied-orgs-statements.ts'
 import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
@@ -386,6 +387,23 @@ export type Of_kinds_orgs_invitation_statements = [
 export type Of_kinds_orgs_operators_operator_queries = [
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
+]
+
+export type Of_kinds_orgs_operators_operator_statements = [
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.liveOperatorKey, { "hash": Buffer; "id": string; "role": string; "is_noted": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.noteOperatorKeyUse, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertBootstrapOperator, {  }, []>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.setBootstrapKey, { "operator_id": string }, [Uint8Array]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.restoreOperator, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.lockOwners, { "id": string }, []>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.operatorById, { "id": string; "name": string; "role": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.changeOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.removeOperator, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.revokeKeysOfOperator, { "prefix": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.ownersLeft, { "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertOperatorKey, { "prefix": string; "name": string; "created_at": Date; "expires_at": Date | null; "last_used_at": Date | null }, [string, string, Uint8Array, string, number]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.revokeOperatorKey, { "name": string }, [string, string]>>,
 ]
 
 export type Of_kinds_orgs_org_statements = [

@@ -86,6 +86,7 @@ function addOperation<Schema extends z.ZodType>(
     config: {
       audit: 'own',
       credential: 'operator',
+      operatorRole: 'operator',
       docs: { summary, tag: 'Operators', body, status: 200, answer: operatedOrg, errors: ['invalidField', 'notFound'] },
     },
     handler: (request) => operate(control, operation, request),

@@ -1,5 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
+import { OPERATOR_ROLES } from '@offshoot/contract/operator'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { OrgsContext } from './orgs-context.ts'
 import type { Caller, Membership } from '../../platform/http/caller.ts'
@@ -19,8 +20,14 @@ import { bearerToken } from '../../platform/http/bearer-token.ts'
 export function registerAdmission(app: FastifyInstance, control: OrgsContext): void {
   app.decorateRequest('tenancy', null)
   app.decorateRequest('admitted', null)
+  app.decorateRequest('operator', null)
   app.decorateRequest('admittedSandbox', null)
   app.decorateRequest('admittedPlace', null)
+  app.addHook('onRoute', ({ method, url, config }) => {
+    if (config?.credential === 'operator' && config.operatorRole === undefined) {
+      throw new Error(`${String(method)} ${url} has no operatorRole`)
+    }
+  })
   app.addHook('onRequest', (request, _reply, done) => {
     request.tenancy = { tenant: null }
     runFor(request.tenancy, done)
@@ -29,7 +36,7 @@ export function registerAdmission(app: FastifyInstance, control: OrgsContext): v
   app.addHook('preValidation', ({ tenancy }, _reply, done) => (tenancy === null ? done() : runFor(tenancy, done)))
   app.addHook('onRequest', async (request) => {
     const { credential } = request.routeOptions.config
-    if (credential === 'operator') admitOperator(control, request)
+    if (credential === 'operator') await admitOperator(control, request)
     else if (credential !== undefined && credential !== 'broker') await admit(control, request)
   })
   // The agent no longer has the sandbox, so the cached place is stale. The next request reads the database.
@@ -112,11 +119,20 @@ async function admitJwt(control: OrgsContext, { headers, ip }: FastifyRequest, t
   return userCaller(database.pool, claims, named, config.limits.default_plan)
 }
 
-/** @throws ApiError 401 for every credential except the operator's key */
-function admitOperator({ operatorKey, failures }: OrgsContext, request: FastifyRequest): void {
+/** @throws ApiError 401 for every credential except an operator's key, 403 if the operator's role does not suffice */
+async function admitOperator({ operatorKeys, failures }: OrgsContext, request: FastifyRequest): Promise<void> {
   const token = bearerToken(request)
-  if (operatorKey.matches(token)) return
-  const isSpent = failures.isSpent(request.ip)
-  failures.note(request.ip)
-  throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
+  const { ip, routeOptions } = request
+  const isSpent = failures.isSpent(ip)
+  const operator = isSpent && !operatorKeys.hasSeen(token) ? null : await operatorKeys.find(token)
+  if (operator === null) {
+    failures.note(ip)
+    throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
+  }
+  const { operatorRole: needed = 'owner' } = routeOptions.config
+  const sufficient = OPERATOR_ROLES.slice(OPERATOR_ROLES.indexOf(needed))
+  if (!sufficient.includes(operator.role)) {
+    throw new ApiError('roleMissing', { detail: `takes the role ${sufficient.join(' or ')}` })
+  }
+  request.operator = operator
 }

@@ -19,6 +19,8 @@ import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
 import { jobRoutes } from './operators/job-routes.ts'
 import { keepKeys, keyRoutes, refreshKeys } from './operators/key-routes.ts'
+import { operatorKeyRoutes } from './operators/operator-key-routes.ts'
+import { operatorRoutes } from './operators/operator-routes.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './orgs-context.ts'
@@ -51,6 +53,8 @@ export const orgs: Kind<OrgsContext> = {
     getAdminMetrics(app, control)
     keyRoutes(app, control)
     jobRoutes(app, control)
+    operatorRoutes(app, control)
+    operatorKeyRoutes(app, control)
   },
   refreshes: (control) => [
     {

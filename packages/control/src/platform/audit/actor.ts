@@ -11,7 +11,7 @@ export interface Actor {
 
 export function actorOf(request: FastifyRequest): Actor {
   const from = { ip: request.ip, requestId: request.id }
-  if (request.admitted === null) return { type: 'operator', id: null, ...from }
+  if (request.admitted === null) return { type: 'operator', id: request.operator?.id ?? null, ...from }
   const { caller } = request.admitted
   return caller.method === 'key'
     ? { type: 'key', id: caller.prefix, ...from }

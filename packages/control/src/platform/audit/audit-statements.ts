@@ -40,6 +40,8 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   invitation: 'invitation',
   member: 'user',
   account: 'user',
+  operator: 'operator',
+  operator_key: 'operator_key',
   host: 'host',
   keys: 'sealing_key',
 }

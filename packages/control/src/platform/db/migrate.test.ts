@@ -68,6 +68,7 @@ describe('migrate', () => {
       '0038-sealing-keys',
       '0039-jobs',
       '0040-audit-targets',
+      '0041-operators',
     ])
   })
 

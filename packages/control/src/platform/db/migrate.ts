@@ -34,6 +34,7 @@ import * as secondFactor from './migrations/0037-second-factor.ts'
 import * as sealingKeys from './migrations/0038-sealing-keys.ts'
 import * as jobs from './migrations/0039-jobs.ts'
 import * as auditTargets from './migrations/0040-audit-targets.ts'
+import * as operators from './migrations/0041-operators.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -72,6 +73,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0038-sealing-keys': sealingKeys,
   '0039-jobs': jobs,
   '0040-audit-targets': auditTargets,
+  '0041-operators': operators,
 }
 
 /**

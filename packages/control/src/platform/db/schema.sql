@@ -538,6 +538,34 @@ create table "meters" (
 
 CREATE INDEX meters_open_idx ON public.meters USING btree (workspace_id) WHERE (state <> 'ended'::text);
 
+create table "operator_keys" (
+  prefix text not null,
+  operator_id uuid not null,
+  hash bytea not null,
+  name text not null,
+  created_at timestamp(3) with time zone not null default clock_timestamp(),
+  expires_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  constraint operator_keys_operator_id_fkey FOREIGN KEY (operator_id) REFERENCES operators(id),
+  constraint operator_keys_pkey PRIMARY KEY (prefix)
+);
+
+CREATE INDEX operator_keys_operator_idx ON public.operator_keys USING btree (operator_id, created_at DESC, prefix DESC);
+
+create table "operators" (
+  id uuid not null default gen_random_uuid(),
+  name text not null,
+  role text not null,
+  is_bootstrap boolean not null default false,
+  created_at timestamp(3) with time zone not null default clock_timestamp(),
+  removed_at timestamp(3) with time zone,
+  constraint operators_role_check CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'owner'::text]))),
+  constraint operators_pkey PRIMARY KEY (id)
+);
+
+CREATE UNIQUE INDEX operators_bootstrap_idx ON public.operators USING btree (is_bootstrap) WHERE is_bootstrap;
+
 create table "organization" (
   id uuid not null default gen_random_uuid(),
   name text not null,

@@ -1,6 +1,7 @@
 import type { Tenancy } from '../db/tenant-pool.ts'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { WorkspaceSummary } from '@offshoot/contract/identity'
+import type { OperatorRole } from '@offshoot/contract/operator'
 import type { Permission, WorkspaceRole } from '@offshoot/contract/role'
 import type { Scope } from '@offshoot/contract/scope'
 import type { FastifyRequest } from 'fastify'
@@ -9,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Which credentials open the route. Absent: none is needed. With `broker`, the route checks its token itself. */
     readonly credential?: 'key-or-jwt' | 'jwt' | 'operator' | 'broker'
+    /** The role that an operator needs. Every route for operators declares it. */
+    readonly operatorRole?: OperatorRole
     /** A route for JWTs that narrowed ones open too. */
     readonly takesNarrowed?: boolean
     /**
@@ -39,9 +42,16 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     admitted: Admitted | null
+    /** The caller of a route for operators. */
+    operator: AdmittedOperator | null
     /** Whose connections to the database the request uses. */
     tenancy: Tenancy | null
   }
+}
+
+export interface AdmittedOperator {
+  readonly id: string
+  readonly role: OperatorRole
 }
 
 interface Admitted {

@@ -7,6 +7,7 @@ import { FakeAgent } from '../../test/fake-agent.ts'
 import { addQuarantined } from '../../test/fake-quarantine.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { appLists, orgLists } from '../../test/list-objects-of-apps.ts'
+import { operatorLists } from '../../test/list-objects-of-operators.ts'
 import { insertObjects, type ListCase, Seed } from '../../test/list-objects.ts'
 
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
@@ -94,8 +95,9 @@ describe('lists', () => {
       takesCursorsOfOthers: true,
       filters: { 'actor_type=service': auditOfAlice, 'actor_type=user': [], 'target_kind=org': auditOfAlice },
     } as const
-    lists = [...lists, orgs, jobs, audit]
-    listsOfBob = [...listsOfBob, orgs, jobs, audit]
+    const shared = [orgs, jobs, audit, ...(await operatorLists(new Seed(harness, alice, env)))]
+    lists = [...lists, ...shared]
+    listsOfBob = [...listsOfBob, ...shared]
   })
 
   afterAll(async () => {

@@ -76,7 +76,7 @@ const SECURITY_SCHEMES = {
   },
   jwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The JWT of a user.' },
   broker: { type: 'http', scheme: 'bearer', description: 'The broker token of the database (ofs_pg_…).' },
-  operator: { type: 'http', scheme: 'bearer', description: 'The key of those who run the service.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'The key of an operator.' },
 } as const
 
 const ERROR: Json = {
@@ -101,6 +101,7 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
     tags: [tag],
     parameters: [...pathParameters(templated(route.url)), ...queryParameters(docs), ...headerParameters(route)],
     security: security(route),
+    ...(route.config?.operatorRole !== undefined && { 'x-operator-role': route.config.operatorRole }),
     ...requestBody(docs),
     responses: {
       ...answers(docs),

@@ -33,6 +33,8 @@ const KIND_OF_SEGMENT: Readonly<Record<string, AuditTargetKind>> = {
   databases: 'database',
   hosts: 'host',
   installations: 'installation',
+  jobs: 'job',
+  operators: 'operator',
   orgs: 'org',
   sandboxes: 'sandbox',
   snapshots: 'snapshot',

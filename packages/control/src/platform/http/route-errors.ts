@@ -37,10 +37,10 @@ export function errorsOf(route: RouteOptions): readonly ErrorName[] {
 }
 
 function admissionErrors({ config = {}, method, url }: RouteOptions): readonly ErrorName[] {
-  const { credential, permission, scope = scopeOf(String(method), url) } = config
+  const { credential, operatorRole, permission, scope = scopeOf(String(method), url) } = config
   if (credential === undefined) return []
   const always: ErrorName[] = ['missingBearerToken', 'invalidApiToken', 'tooManyFailures']
-  if (credential === 'operator') return always
+  if (credential === 'operator') return operatorRole === 'viewer' ? always : [...always, 'roleMissing']
   if (credential === 'broker') return [...always, 'rateLimited']
   return [
     ...always,

@@ -7,6 +7,8 @@ export interface AuditRow {
   readonly workspace_id: string | null
   readonly actor_type: AuditEntry['actor']['type']
   readonly actor_id: string | null
+  /** Of an operator. */
+  readonly actor_name: string | null
   readonly action: AuditAction
   readonly target: string | null
   readonly target_kind: AuditEntry['target_kind']
@@ -19,8 +21,9 @@ export interface AuditRow {
 export const AUDIT_ORDER: ListOrder<AuditRow> = newestFirst('audit', 'audit_log')
 
 /** Selects {@link AuditRow}s, without conditions. */
-export const SELECT_AUDIT = `select id, workspace_id, actor_type, actor_id, action, target, target_kind, ip, request_id,
-  details, created_at from audit_log`
+export const SELECT_AUDIT = `select * from (
+  select a.*, o.name as actor_name
+  from audit_log a left join operators o on a.actor_type = 'operator' and o.id::text = a.actor_id) audit_log`
 
 export function auditConditions(filter: AuditFilter): RawBuilder<unknown>[] {
   const { action, actor, actor_type: actorType, target, target_kind: targetKind, from, to, status } = filter
@@ -39,16 +42,13 @@ export function auditConditions(filter: AuditFilter): RawBuilder<unknown>[] {
   ]
 }
 
-export function presentOperatedEntry({
-  actor_type: type,
-  actor_id: id,
-  created_at: createdAt,
-  ...entry
-}: AuditRow): OperatedAuditEntry {
-  return { ...entry, created_at: createdAt.toISOString(), actor: { type, id } }
+export function presentOperatedEntry(row: AuditRow): OperatedAuditEntry {
+  const { actor_type: type, actor_id: id, actor_name: name, created_at: createdAt, ...entry } = row
+  return { ...entry, created_at: createdAt.toISOString(), actor: { type, id, name } }
 }
 
+/** A workspace sees the ids of operators, not their names. */
 export function presentEntry(row: AuditRow): AuditEntry {
-  const { workspace_id: _workspace, ...entry } = presentOperatedEntry(row)
-  return entry
+  const { workspace_id: _workspace, actor, ...entry } = presentOperatedEntry(row)
+  return { ...entry, actor: { type: actor.type, id: actor.id } }
 }

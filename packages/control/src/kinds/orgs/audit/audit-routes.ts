@@ -69,6 +69,7 @@ export function operatedAuditRoutes(app: FastifyInstance, control: OrgsContext):
   app.get('/v1/admin/audit', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'Read who did what in all workspaces, newest first',
         tag: 'Operators',
@@ -88,6 +89,7 @@ export function operatedAuditRoutes(app: FastifyInstance, control: OrgsContext):
   app.get('/v1/admin/audit/export', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'Read the audit log of all workspaces as one file, newest first',
         tag: 'Operators',
@@ -97,7 +99,7 @@ export function operatedAuditRoutes(app: FastifyInstance, control: OrgsContext):
     },
     handler: (request, reply) => {
       const { format, ...filter } = parseWith(operatedAuditExportQuery, request.query)
-      const columns = ['workspace_id', ...EXPORT_COLUMNS] as const
+      const columns = ['workspace_id', 'actor_name', ...EXPORT_COLUMNS] as const
       return exportAudit(control, request, reply, { filter, format, present: presentOperatedEntry, columns })
     },
   })

@@ -140,6 +140,14 @@ describe('the audit log, over all routes of the running service', () => {
       return { path: `/v1/orgs/${alice.workspaceId}/members/${fred.userId}` }
     },
     'POST /v1/admin/hosts/{id}/reconcile': () => ({ path: '/v1/admin/hosts/self/reconcile', body: { count: 0 } }),
+    'POST /v1/admin/operators': () => ({ body: { name: 'x', role: 'viewer' } }),
+    'PATCH /v1/admin/operators/{id}': async () => ({ path: await newOperator(), body: { name: 'y' } }),
+    'DELETE /v1/admin/operators/{id}': async () => ({ path: await newOperator() }),
+    'POST /v1/admin/operators/{id}/keys': async () => ({ path: `${await newOperator()}/keys`, body: { name: 'k' } }),
+    'DELETE /v1/admin/operators/{id}/keys/{prefix}': async () => {
+      const path = `${await newOperator()}/keys`
+      return { path: `${path}/${(await ask('POST', path, OPERATOR, { name: 'k' })).prefix}` }
+    },
     'POST /v1/admin/orgs/{id}/plan': () => ofBob('plan', { plan: 'self-hosted' }),
     'POST /v1/admin/orgs/{id}/suspend': () => ofBob('suspend', {}),
     'POST /v1/admin/orgs/{id}/unsuspend': () => ofBob('unsuspend', {}),
@@ -147,6 +155,10 @@ describe('the audit log, over all routes of the running service', () => {
     'POST /v1/admin/orgs/{id}/rate': () => ofBob('rate', {}),
   }
 
+  const newOperator = async () => {
+    const { id } = await ask('POST', '/v1/admin/operators', OPERATOR, { name: 'x', role: 'viewer' })
+    return `/v1/admin/operators/${id}`
+  }
   const ofBob = (verb: string, body: unknown): Request => ({ path: `/v1/admin/orgs/${bob.workspaceId}/${verb}`, body })
 
   async function memberOfAlice(name: string): Promise<Tenant> {

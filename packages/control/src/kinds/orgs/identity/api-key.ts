@@ -13,8 +13,9 @@ export interface MintedApiKey {
   readonly hash: Buffer
 }
 
-export function mintApiKey(): MintedApiKey {
-  const prefix = `ofs_${randomText(8)}`
+/** @param start the text before the first `_`-separated random part */
+export function mintApiKey(start = 'ofs'): MintedApiKey {
+  const prefix = `${start}_${randomText(8)}`
   const key = `${prefix}_${randomText(32)}`
   return { key, prefix, hash: hashApiKey(key) }
 }

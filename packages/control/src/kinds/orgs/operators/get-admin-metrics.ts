@@ -78,6 +78,7 @@ export function getAdminMetrics(app: FastifyInstance, { fleet, log }: OrgsContex
   app.get('/v1/admin/metrics', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'Figures of every sandbox with a VM, and of every agent, for Prometheus',
         tag: 'Operators',

@@ -12,6 +12,7 @@ export function getHostDisk(app: FastifyInstance, { fleet }: OrgsContext): void 
   app.get('/v1/hosts/:id/disk', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: "What takes a host's disk",
         tag: 'Operators',

@@ -15,6 +15,7 @@ export function getOperatedOrgs(app: FastifyInstance, control: OrgsContext): voi
   app.get('/v1/admin/orgs', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'List all workspaces, newest first',
         tag: 'Operators',

@@ -41,6 +41,7 @@ export function hostQuarantineRoutes(app: FastifyInstance, { config, fleet }: Or
   app.get('/v1/hosts/:id/quarantine', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'What a host neither uses nor deletes, the oldest first',
         tag: TAG,
@@ -65,6 +66,7 @@ export function hostQuarantineRoutes(app: FastifyInstance, { config, fleet }: Or
   app.post('/v1/hosts/:id/quarantine/:entry/restore', {
     config: {
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Bring an object back: to its place from quarantine, or into use once its record is repaired',
         tag: TAG,
@@ -80,6 +82,7 @@ export function hostQuarantineRoutes(app: FastifyInstance, { config, fleet }: Or
   app.delete('/v1/hosts/:id/quarantine/:entry', {
     config: {
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Remove an object for good',
         tag: TAG,

@@ -27,6 +27,7 @@ export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext):
   app.get(URL, {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'What reconciliation of a host removes only when it is confirmed',
         tag: TAG,
@@ -41,6 +42,7 @@ export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext):
     config: {
       audit: 'own',
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Confirm what waits, or make a host of another cluster obey this one',
         tag: TAG,

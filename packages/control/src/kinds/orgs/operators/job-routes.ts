@@ -26,6 +26,7 @@ export function jobRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.get('/v1/admin/jobs', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: {
         summary: 'List the jobs of control, newest first',
         tag: TAG,
@@ -50,6 +51,7 @@ export function jobRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.post('/v1/admin/jobs/:id/retry', {
     config: {
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Run a job now, also one that has failed for good',
         tag: TAG,
@@ -67,6 +69,7 @@ export function jobRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.delete('/v1/admin/jobs/:id', {
     config: {
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Discard a job. One that is still necessary is added again within a minute',
         tag: TAG,

@@ -17,6 +17,7 @@ export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsConte
   app.get('/v1/admin/keys', {
     config: {
       credential: 'operator',
+      operatorRole: 'viewer',
       docs: { summary: 'The keys that seal stored secrets', tag: TAG, status: 200, answer: keysAnswer },
     },
     handler: async () => {
@@ -27,6 +28,7 @@ export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsConte
   app.post('/v1/admin/keys/rotate', {
     config: {
       credential: 'operator',
+      operatorRole: 'operator',
       docs: {
         summary: 'Make a new sealing key and a new signing key',
         tag: TAG,

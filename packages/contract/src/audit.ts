@@ -39,9 +39,6 @@ export const auditAction = z.enum([
 ])
 export type AuditAction = z.infer<typeof auditAction>
 
-/** Retention in days. */
-export const AUDIT_DAYS = 365
-
 /** What the target of an entry is. */
 export const auditTargetKind = z.enum([
   'app',

@@ -149,6 +149,8 @@ export const controlSettings = z.strictObject({
   github: github.optional(),
   /** Name servers for the verification of app domains, as `192.0.2.1` or `192.0.2.1:5353`. Default: the host's own. */
   dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
+  /** Days for which entries of the audit log are kept. Default 365. */
+  audit_days: z.int().min(1).max(3_650).default(365),
   deploys: deploys.prefault({}),
   /** Without it, control orders no certificates for app domains. Port 80 of those domains must lead to the edge. */
   acme: acme.optional(),

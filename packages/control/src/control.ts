@@ -32,6 +32,7 @@ import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
+import { removeOldEntries } from './platform/audit/audit-statements.ts'
 import { accountsSecrets } from './platform/accounts-secret.ts'
 import { openDatabase } from './platform/db/database.ts'
 import { migrate } from './platform/db/migrate.ts'
@@ -163,7 +164,13 @@ export async function startControl(
   const control: Control = { ...context, stop }
   addFleetMetrics(control.metrics.registry, control)
   for (const { addMetrics } of KINDS) addMetrics?.(control.metrics.registry, control)
-  const sweeps = [removeUnsendable, removeOldRequests, forgetOldRemovals, ...KINDS.flatMap((kind) => kind.sweeps ?? [])]
+  const sweeps = [
+    removeUnsendable,
+    removeOldRequests,
+    forgetOldRemovals,
+    (on: pg.Pool) => removeOldEntries(on, config.audit_days),
+    ...KINDS.flatMap((kind) => kind.sweeps ?? []),
+  ]
   const jobs = new Jobs({
     address: config.database,
     lock,

@@ -519,7 +519,7 @@ export type Of_kinds_volumes_volume_statements = [
 export type Of_platform_audit_audit_statements = [
   Assert<Agreement<typeof platform_audit_audit_statements.insertEntry, { "id": string }, [string, string, string, string, string, string, string, string, string]>>,
   Assert<Agreement<typeof platform_audit_audit_statements.noteOutcome, {  }, [string, number, string]>>,
-  Assert<Agreement<typeof platform_audit_audit_statements.removeOldEntries, {  }, []>>,
+  Assert<Agreement<typeof platform_audit_audit_statements.removeOldEntries, {  }, [number]>>,
 ]
 
 export type Of_platform_db_lease = [

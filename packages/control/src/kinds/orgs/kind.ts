@@ -1,5 +1,4 @@
 import type { Kind } from '../../fleet/kind.ts'
-import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
 import { auditRoutes, operatedAuditRoutes } from './audit/audit-routes.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
@@ -73,5 +72,5 @@ export const orgs: Kind<OrgsContext> = {
     ]),
   ],
   describedRoutes: accountOperations,
-  sweeps: [removeOldEntries, removeOldInvitations],
+  sweeps: [removeOldInvitations],
 }

@@ -261,7 +261,9 @@ describe('members of workspaces', () => {
          select $1, 'service', 'org.updated', now() - make_interval(days => age) from unnest(array[364, 366]) age`,
         [boss.workspaceId],
       )
-      await removeOldEntries(harness.pool)
+      await removeOldEntries(harness.pool, 367)
+      expect((await audit(boss.jwt, '?limit=1000')).body).toHaveLength(body.length + 2)
+      await removeOldEntries(harness.pool, 365)
       expect((await audit(boss.jwt, '?limit=1000')).body).toHaveLength(body.length + 1)
     })
   })

@@ -1,5 +1,4 @@
 import type { AuditAction, AuditTargetKind } from '@offshoot/contract/audit'
-import { AUDIT_DAYS } from '@offshoot/contract/audit'
 import { type Queryable, statement } from '../db/statement.ts'
 import type { Actor } from './actor.ts'
 
@@ -78,8 +77,8 @@ const nounOf = (action: OwnAction) => action.split('.', 1)[0] as Noun<OwnAction>
 /** Upper limit of entries deleted by one sweep. The next sweep deletes the rest. */
 const SWEEP_ROWS = 10_000
 
-export const removeOldEntries = statement<never, []>(
+export const removeOldEntries = statement<never, [days: number]>(
   'remove-old-audit-entries',
   `delete from audit_log where id in (
-     select id from audit_log where created_at < now() - interval '${AUDIT_DAYS} days' limit ${SWEEP_ROWS})`,
+     select id from audit_log where created_at < now() - make_interval(days => $1::int) limit ${SWEEP_ROWS})`,
 )

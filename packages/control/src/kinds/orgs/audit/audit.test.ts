@@ -88,18 +88,24 @@ describe('an audit log with many entries', () => {
   })
 
   it('is exported as CSV, in which no cell is a formula', async () => {
-    await harness.pool.query(
-      `insert into audit_log (workspace_id, actor_type, action, target, details, created_at)
-         values ($1, 'service', 'request.made', $2, '{"a":"b"}', '2026-01-02')`,
-      [carl.workspaceId, '=1+1,"\r\nx'],
-    )
-    const { headers, body } = await list('/export?format=csv&created_after=2026-01-01T12:00:00Z')
-    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
-    const [head, ...rest] = body.split('\r\n')
-    expect(head).toBe('id,created_at,actor_type,actor_id,action,target_kind,target,ip,request_id,details')
-    expect(rest.join('\r\n').replace(/^[^,]+/, '')).toBe(
-      `,2026-01-02T00:00:00.000Z,service,,request.made,,"'=1+1,""\r\nx",,,"{""a"":""b""}"\r\n`,
-    )
+    const exported = async (target: string) => {
+      const { rows } = await harness.pool.query(
+        `insert into audit_log (workspace_id, actor_type, action, target, details, created_at)
+         values ($1, 'service', 'request.made', $2, '{"a":"b"}', '2026-01-02') returning id`,
+        [carl.workspaceId, target],
+      )
+      const { headers, body } = await list(`/export?format=csv&target=${encodeURIComponent(target)}`)
+      expect(headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
+      const head = 'id,created_at,actor_type,actor_id,action,target_kind,target,ip,request_id,details\r\n'
+      const start = `${head}${rows[0].id},2026-01-02T00:00:00.000Z,service,,request.made,,`
+      expect(body.startsWith(start)).toBe(true)
+      return body.slice(start.length)
+    }
+    const rest = ',,,"{""a"":""b""}"\r\n'
+    expect(await exported('=1+1,"\r\nx')).toBe(`"'=1+1,""\r\nx"${rest}`)
+    for (const first of ['=', '+', '-', '@', '\t', '＝']) expect(await exported(`${first}1`)).toBe(`'${first}1${rest}`)
+    for (const first of ['\r', '\n']) expect(await exported(`${first}=1`)).toBe(`"'${first}=1"${rest}`)
+    expect(await exported(`a=1 'x'`)).toBe(`a=1 'x'${rest}`)
     for (const format of ['xml', '', 'csv&format=csv']) {
       expect((await list(`/export?format=${format}`)).status).toBe(400)
     }

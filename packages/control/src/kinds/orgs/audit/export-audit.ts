@@ -70,8 +70,8 @@ function cellOf(value: AuditRow[keyof AuditRow]): string {
   return typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value)
 }
 
-/** Spreadsheets run a cell that begins with one of these as a formula. */
-const FORMULA = /^[=+\-@\t\r]/
+/** Spreadsheets run a cell that begins with one of these as a formula. Some of them accept the wide forms, too. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** RFC 4180. An apostrophe before a formula makes it a text. */
 function csvLine(cells: readonly string[]): string {

@@ -13,7 +13,7 @@ const PATIENCE_MS = 10_000
 
 /** The tenant whose work runs. Admission sets it as soon as it knows the caller. */
 export interface Tenancy {
-  /** The id of a workspace, or of a user before the workspace is known. `null`: no tenant, no limit. */
+  /** The id of a workspace; before it is known, that of a user, or the caller's address. `null`: no tenant, no limit. */
   tenant: string | null
 }
 

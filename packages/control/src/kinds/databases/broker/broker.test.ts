@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
@@ -107,6 +108,15 @@ describe('SQL over HTTP', () => {
     expect((await ask(first, 'v1/health', undefined, undefined, alice.key)).status).toBe(401)
     expect(opened).toBe(before)
     expect(await ask(first, 'v1/health')).toMatchObject({ status: 200, body: { status: 'ok' } })
+  })
+
+  it('refuses a wrong token before it reads the body', async () => {
+    const headers = { authorization: `Bearer ${alice.key}`, 'content-type': 'application/json', 'content-length': 1000 }
+    const sent = httpRequest(`${control.url}/v1/databases/${first.id}/proxy/v1/query`, { method: 'POST', headers })
+    sent.flushHeaders()
+    const [{ statusCode }] = await once(sent, 'response')
+    sent.on('error', () => undefined).destroy()
+    expect(statusCode).toBe(401)
   })
 
   it('ends a request at its limit, whatever its statements say of statement_timeout', async () => {

@@ -22,6 +22,11 @@ export const DEFAULT_TIMEOUT_MS = 30_000
 export const MAX_TIMEOUT_MS = 600_000
 /** Milliseconds for which control waits after the server's own timeout, because the server's error says more. */
 export const GRACE_MS = 2_000
+/**
+ * Milliseconds between two checks of the server for a connection that was closed. A cancel request that arrives before
+ * its statement has begun has no effect.
+ */
+const CHECK_MS = 1_000
 /** Milliseconds to reset a connection after a request. */
 const CLEAN_MS = 5_000
 
@@ -112,7 +117,7 @@ export class Connections {
       ...clientConfig(this.#fleet, row, { user: databaseUser(row.id), password, database }),
       max: PER_DATABASE,
       idleTimeoutMillis: KEEP_MS,
-      options: `-c statement_timeout=${DEFAULT_TIMEOUT_MS}`,
+      options: `-c statement_timeout=${DEFAULT_TIMEOUT_MS} -c client_connection_check_interval=${CHECK_MS}`,
     })
     // The database may be deleted, or its owner may kill the server, at any moment. The next request opens another connection.
     outliveBrokenConnections(pool)

@@ -12,6 +12,7 @@ import { idleQueries, ttlLateness } from './job-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import type { Figure } from './measure.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
+import { noisyNeighbour } from './noisy-neighbour-bench.ts'
 import { createFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
@@ -71,6 +72,7 @@ export const benches: readonly Bench[] = [
   { names: ['quota_race'], run: quotaRace },
   { names: ['ttl_lateness_ms'], run: ttlLateness },
   { names: ['jobs_idle_queries_per_s'], run: idleQueries },
+  { names: ['noisy_neighbour', 'noisy_neighbour_events', 'noisy_neighbour_usage'], run: noisyNeighbour },
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['template_build_tar_500mib'], run: templateBuild },
   { names: ['disk_per_sandbox_mib', 'disk_per_fork_mib'], run: diskOf },

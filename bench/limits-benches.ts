@@ -188,6 +188,16 @@ export async function configOf({ dataDir }: Offshoot): Promise<ControlConfig> {
   return controlConfig.parse(JSON.parse(await readFile(join(dataDir, 'config/control.json'), 'utf8')))
 }
 
+/** The key of a new workspace on that server. */
+export async function newWorkspaceKey(offshoot: Offshoot): Promise<string> {
+  const database = await openDatabaseOf(offshoot)
+  try {
+    return await freeWorkspace(database)
+  } finally {
+    await database.close()
+  }
+}
+
 async function openDatabaseOf(offshoot: Offshoot): Promise<Database> {
   const { database } = await configOf(offshoot)
   return openDatabase(database, () => undefined)

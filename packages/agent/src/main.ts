@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { startTelemetry } from '@offshoot/kit/telemetry'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
@@ -24,7 +25,13 @@ const STOP_MS = 8000
 const SWEEP_MS = 50
 
 const config = await loadConfig(process.argv.slice(2))
-const log = pino({ level: config.log_level }, unfailing(pino.destination(STANDARD_OUTPUT)))
+const telemetry = await startTelemetry('offshoot-agent')
+const output = unfailing(pino.destination(STANDARD_OUTPUT))
+const log = pino(
+  { level: config.log_level, ...(telemetry && { mixin: telemetry.logFields }) },
+  telemetry?.withExport(output) ?? output,
+)
+telemetry?.reportTo(log)
 
 try {
   await serve()
@@ -84,6 +91,7 @@ async function serve(): Promise<void> {
     await Promise.all(sandboxes.map(async ({ vm }) => vm?.detach()))
     await Promise.all(sandboxes.map(({ log }) => log.close()))
     await agent.host.store.events.close()
+    await telemetry?.stop()
     process.exit(0)
   }
   process.once('SIGTERM', () => void stop('SIGTERM'))

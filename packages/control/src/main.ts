@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
+import { startTelemetry } from '@offshoot/kit/telemetry'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
@@ -14,10 +15,17 @@ const SWEEP_MS = 50
 const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = controlConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
+const telemetry = await startTelemetry('offshoot-control')
+const output = unfailing(pino.destination(STANDARD_OUTPUT))
 const log = pino(
-  { level: config.log_level, redact: ['req.headers.authorization', 'headers.authorization'] },
-  unfailing(pino.destination(STANDARD_OUTPUT)),
+  {
+    level: config.log_level,
+    redact: ['req.headers.authorization', 'headers.authorization'],
+    ...(telemetry && { mixin: telemetry.logFields }),
+  },
+  telemetry?.withExport(output) ?? output,
 )
+telemetry?.reportTo(log)
 
 const control = await startControl(config, log, backupProofs)
 const server = await createServer(control)
@@ -40,6 +48,7 @@ async function end(signal: string): Promise<void> {
   clearInterval(sweep)
   await control.stop()
   log.info('ended')
+  await telemetry?.stop()
   // The HTTP client may hold a socket that it has already abandoned, which would keep the process alive for two more
   // seconds.
   process.exit(0)

@@ -1,4 +1,5 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import { traceRequests } from '@offshoot/kit/telemetry'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { type Control, KINDS } from './control.ts'
 import { getHealthz } from './fleet/get-healthz.ts'
@@ -15,7 +16,7 @@ import { registerOpenApi } from './platform/http/openapi.ts'
 import { registerAudit } from './platform/http/request-audit.ts'
 import { registerRequestBodies } from './platform/http/request-body.ts'
 import { REQUEST_ID, registerRequestId, requestId } from './platform/http/request-id.ts'
-import { registerRequestLog } from './platform/http/request-log.ts'
+import { registerRequestLog, shownPath } from './platform/http/request-log.ts'
 import { registerIdempotency } from './platform/idempotency/idempotency.ts'
 
 /**
@@ -57,6 +58,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
       answerError(error, request, reply)
     },
   }) as unknown as FastifyInstance
+  traceRequests(app, shownPath)
   const refuseOtherMethods = watchMethods(app)
   registerErrors(app)
   registerExpectContinue(app)

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
+import { isTracing, serveTraced } from '@offshoot/kit/telemetry'
 import type { Logger } from 'pino'
 import { Agent } from './agents/agent.ts'
 import { EdgeCredential } from './agents/edge-credential.ts'
@@ -13,12 +15,13 @@ import { Places } from './agents/places.ts'
 import { openCertificates } from './certificates/certificates.ts'
 import { openDatabaseCertificates } from './certificates/database-certificates.ts'
 import { DomainCertificates } from './certificates/domain-certificates.ts'
-import { Front } from './front/front.ts'
+import { Front, type FrontOptions } from './front/front.ts'
 import { handleOwn } from './front/own-host.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
 import { Preview } from './preview/preview.ts'
+import { requestIdOf } from './preview/request-id.ts'
 
 export interface Edge {
   readonly front: Front
@@ -56,17 +59,17 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const certificates = await openCertificates(config, domains, log, stopped.signal)
   const acmeAnswers = asking === null ? null : new AcmeAnswers(asking)
   const latestApps = asking === null ? null : new LatestApps({ ...asking, suffix })
+  const handle: FrontOptions['handle'] = (request, response, expectsContinue) => {
+    const serve = () => {
+      if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
+    }
+    const isAsking = acmeAnswers?.handle(request, response, serve) === true || latestApps?.ask(request, serve) === true
+    if (!isAsking) serve()
+  }
   const front = new Front({
     maxConnections: config.limits.connections,
     certificates,
-    handle: (request, response, expectsContinue) => {
-      const serve = () => {
-        if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
-      }
-      const isAsking =
-        acmeAnswers?.handle(request, response, serve) === true || latestApps?.ask(request, serve) === true
-      if (!isAsking) serve()
-    },
+    handle: isTracing() ? traced(handle) : handle,
   })
   const databases = databaseFront(config, {
     places,
@@ -91,6 +94,15 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     databases?.close()
   }
   return { front, databases, endUpgraded, stop }
+}
+
+/** Spans have no path, because the paths of a tenant's app may contain its credentials. */
+function traced(handle: FrontOptions['handle']): FrontOptions['handle'] {
+  return (request, response, expectsContinue) => {
+    // HTTP/2 requests have the members of HTTP/1.1 that spans need.
+    const served = { request: request as IncomingMessage, response, requestId: requestIdOf(request) }
+    serveTraced(served, () => handle(request, response, expectsContinue))
+  }
 }
 
 function databaseFront(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { edgeConfig } from '@offshoot/contract/process-config'
+import { startTelemetry } from '@offshoot/kit/telemetry'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startEdge } from './edge.ts'
@@ -12,7 +13,13 @@ const SWEEP_MS = 50
 const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = edgeConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
-const log = pino({ level: config.log_level }, unfailing(pino.destination(STANDARD_OUTPUT)))
+const telemetry = await startTelemetry('offshoot-edge')
+const output = unfailing(pino.destination(STANDARD_OUTPUT))
+const log = pino(
+  { level: config.log_level, ...(telemetry && { mixin: telemetry.logFields }) },
+  telemetry?.withExport(output) ?? output,
+)
+telemetry?.reportTo(log)
 
 const edge = await startEdge(config, log)
 const { server } = edge.front
@@ -45,6 +52,7 @@ async function end(signal: string): Promise<void> {
   clearInterval(sweep)
   await edge.stop()
   log.info('ended')
+  await telemetry?.stop()
   process.exit(0)
 }
 process.on('SIGTERM', (signal) => void end(signal))

@@ -1,5 +1,6 @@
 import { encodeFrame, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { startGuestSpan } from '@offshoot/kit/telemetry'
 import type { GuestConnection } from './guest-connection.ts'
 import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteConnection } from './remote-connection.ts'
@@ -25,6 +26,18 @@ export class GuestPorts {
    *   GuestLinkLost
    */
   async dial(port: number, deadline: Deadline): Promise<GuestConnection> {
+    const span = startGuestSpan('dial')
+    try {
+      return await this.#dial(port, deadline)
+    } catch (error) {
+      span?.fail(error)
+      throw error
+    } finally {
+      span?.end()
+    }
+  }
+
+  async #dial(port: number, deadline: Deadline): Promise<GuestConnection> {
     const payload = encodePort(port)
     const remote = await this.#link.open(
       (id) => encodeFrame(FrameType.dial, id, payload),

@@ -1,5 +1,6 @@
 import { encodeFrame, encodeMessage, FrameFlag, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { startGuestSpan } from '@offshoot/kit/telemetry'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
@@ -26,6 +27,8 @@ import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteAttachment } from './remote-attachment.ts'
 import { RemoteCommand } from './remote-command.ts'
 
+const FRAME_NAMES = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]))
+
 /**
  * The link to one guest: runs commands, keeps commands, reads and writes files, connects to ports, sets the identity.
  */
@@ -34,7 +37,7 @@ export class GuestLink {
   /** Resolves with the reason when the link has ended. Never rejects. */
   readonly closed = this.#connection.closed
   readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
-    this.#run(encodeBuiltin(name, argv, user), true, deadline)
+    this.#run(name, encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
   readonly ports = new GuestPorts({
     open: (firstFrame, make, deadline) => this.#openWhenReleased(firstFrame, make, deadline),
@@ -123,7 +126,7 @@ export class GuestLink {
    * @throws GuestRunError when it cannot start; DeadlineExceeded; GuestLinkLost
    */
   async run(command: GuestCommand, deadline?: Deadline): Promise<GuestProcess> {
-    return this.#run(encodeCommand(command), command.stdin !== 'none', deadline)
+    return this.#run('run', encodeCommand(command), command.stdin !== 'none', deadline)
   }
 
   /**
@@ -193,7 +196,26 @@ export class GuestLink {
     this.#connection.close()
   }
 
-  async #run(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
+  /** @param operation names the span, which lasts until the command has ended */
+  async #run(
+    operation: string,
+    message: Uint8Array,
+    hasStdin: boolean,
+    deadline: Deadline | undefined,
+  ): Promise<RemoteCommand> {
+    const span = startGuestSpan(operation)
+    try {
+      const remote = await this.#start(message, hasStdin, deadline)
+      if (span !== undefined) void remote.exited.catch((error: unknown) => span.fail(error)).finally(() => span.end())
+      return remote
+    } catch (error) {
+      span?.fail(error)
+      span?.end()
+      throw error
+    }
+  }
+
+  async #start(message: Uint8Array, hasStdin: boolean, deadline: Deadline | undefined): Promise<RemoteCommand> {
     const remote = await this.#openWhenReleased(
       (id) => encodeMessage(FrameType.run, id, message, hasStdin ? 0 : FrameFlag.end),
       (id, send, wide) => new RemoteCommand(id, hasStdin, send, wide),
@@ -214,7 +236,15 @@ export class GuestLink {
 
   async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0) {
     const firstFrame: FirstFrame = (id) => encodeMessage(type, id, payload, flags)
-    const request = await this.#openWhenReleased(firstFrame, () => new LinkRequest(answerType), deadline)
-    return deadline.race(request.answered)
+    const span = startGuestSpan(FRAME_NAMES.get(type) ?? '')
+    try {
+      const request = await this.#openWhenReleased(firstFrame, () => new LinkRequest(answerType), deadline)
+      return await deadline.race(request.answered)
+    } catch (error) {
+      span?.fail(error)
+      throw error
+    } finally {
+      span?.end()
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import { traceRequests } from '@offshoot/kit/telemetry'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'
@@ -30,7 +31,7 @@ import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
 import { quarantineRoutes } from './quarantine-routes.ts'
-import { logRequests, readRequestId } from './request/log-requests.ts'
+import { loggedPath, logRequests, readRequestId } from './request/log-requests.ts'
 
 /** Bytes. Larger than the JSON of one exec with the longest allowed `stdin` and `cmd`. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -52,6 +53,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     forceCloseConnections: 'idle',
     http: { shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL), maxHeaderSize: MAX_HEADER_BYTES },
   })
+  traceRequests(server, loggedPath)
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)
   })

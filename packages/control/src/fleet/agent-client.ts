@@ -10,6 +10,7 @@ import {
 } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import { FairLimit } from '@offshoot/kit/fair-limit'
+import { serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
 import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
@@ -85,9 +86,11 @@ export class AgentClient {
   readonly #execs: Connections
   readonly #streams: Connections
   readonly #credential: AgentCredential
+  readonly #server
 
   constructor({ url, secret }: { readonly url: string; readonly secret: string }, clusterId: string) {
     this.url = url
+    this.#server = serverAttributes(url)
     this.#credential = new AgentCredential(secret, clusterId)
     this.#status = connections(url, MAX_STATUS_CONNECTIONS)
     this.#calls = connections(url, MAX_CALL_CONNECTIONS)
@@ -166,14 +169,20 @@ export class AgentClient {
   async upgrade(forwarded: ForwardedUpgrade): Promise<UpgradeAnswer> {
     const { path, headers, workspaceId, requestId, signal } = forwarded
     const authorization = `Bearer ${await this.#credential.for(workspaceId)}`
+    const span = startClientSpan('GET', this.#server)
     try {
-      return await requestUpgrade(new URL(path, this.url), {
-        headers: { ...headers, authorization, 'x-request-id': requestId },
+      const answer = await requestUpgrade(new URL(path, this.url), {
+        headers: { ...headers, authorization, 'x-request-id': requestId, ...span?.headers },
         timeoutMs: UPGRADE_TIMEOUT_MS,
         signal,
       })
+      span?.answered(answer.response.statusCode ?? 0)
+      return answer
     } catch (error) {
+      span?.fail(error)
       throw this.#unreachable({ method: 'GET', path }, error)
+    } finally {
+      span?.end()
     }
   }
 
@@ -218,14 +227,16 @@ export class AgentClient {
 
   async #request(pool: Pool, call: Call): Promise<Dispatcher.ResponseData> {
     const { method, path, body, timeoutMs, silenceMs = timeoutMs, signal } = call
+    const span = startClientSpan(method, this.#server)
     const headers: Record<string, string> = {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...call.headers,
       authorization: `Bearer ${await this.#credential.for(call.workspaceId)}`,
       'x-request-id': call.requestId,
+      ...span?.headers,
     }
     try {
-      return await pool.request({
+      const answer = await pool.request({
         method,
         path,
         headers,
@@ -234,8 +245,13 @@ export class AgentClient {
         bodyTimeout: silenceMs,
         ...(signal && { signal }),
       })
+      span?.answered(answer.statusCode)
+      return answer
     } catch (error) {
+      span?.fail(error)
       throw this.#unreachable(call, error)
+    } finally {
+      span?.end()
     }
   }
 

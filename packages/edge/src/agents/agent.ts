@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type AgentSandbox, agentSandbox, type AgentSandboxList, agentSandboxList } from '@offshoot/contract/agent-api'
+import { serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
 import { Pool } from 'undici'
 import { EdgeCredential } from './edge-credential.ts'
 
@@ -14,10 +15,12 @@ const CONNECTIONS = 8
 export class Agent {
   readonly url: string
   readonly credential: EdgeCredential
+  readonly server
   readonly #pool: Pool
 
   constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
     this.url = url
+    this.server = serverAttributes(url)
     this.credential = new EdgeCredential(secret)
     this.#pool = new Pool(url, { connections: CONNECTIONS, bodyTimeout: EVENTS_SILENCE_MS })
   }
@@ -49,7 +52,18 @@ export class Agent {
   }
 
   async #get(path: string, signal: AbortSignal) {
-    const headers = { authorization: `Bearer ${await this.credential.get()}` }
-    return this.#pool.request({ method: 'GET', path, headers, headersTimeout: ANSWER_MS, signal })
+    const authorization = `Bearer ${await this.credential.get()}`
+    const span = startClientSpan('GET', this.server)
+    try {
+      const headers = { authorization, ...span?.headers }
+      const answer = await this.#pool.request({ method: 'GET', path, headers, headersTimeout: ANSWER_MS, signal })
+      span?.answered(answer.statusCode)
+      return answer
+    } catch (error) {
+      span?.fail(error)
+      throw error
+    } finally {
+      span?.end()
+    }
   }
 }

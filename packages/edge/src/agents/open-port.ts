@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { startClientSpan } from '@offshoot/kit/telemetry'
 import type { Agent } from './agent.ts'
 
 /** Milliseconds that requests wait for an agent that restarts. */
@@ -53,32 +54,47 @@ function isAway(error: unknown): boolean {
   return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT'
 }
 
-async function openOnce({ url, credential }: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
-  const { hostname, port: agentPort } = new URL(url)
+async function openOnce(
+  { url, server, credential }: Agent,
+  id: SandboxId,
+  port: number,
+  deadline: Deadline,
+): Promise<Socket> {
+  const authorization = `Bearer ${await credential.get()}`
+  const span = startClientSpan('GET', server)
   const request = httpRequest(`${url}/v1/sandboxes/${id}/ports/${port}/stream`, {
     // The end of one direction must not close the other.
-    createConnection: () => connect({ host: hostname, port: Number(agentPort), allowHalfOpen: true, noDelay: true }),
+    createConnection: () =>
+      connect({ host: server['server.address'], port: server['server.port'], allowHalfOpen: true, noDelay: true }),
     headers: {
       connection: 'Upgrade',
       upgrade: PORT_STREAM_PROTOCOL,
-      authorization: `Bearer ${await credential.get()}`,
+      authorization,
+      ...span?.headers,
     },
   })
   const opened = Promise.withResolvers<Socket>()
-  request.once('upgrade', (_response, socket, head) => {
+  request.once('upgrade', ({ statusCode = 101 }, socket, head) => {
+    span?.answered(statusCode)
     if (head.length > 0) socket.unshift(head)
     opened.resolve(socket)
   })
-  request.once('response', (response) => void readRefusal(response).then(opened.reject, opened.reject))
+  request.once('response', (response) => {
+    span?.answered(response.statusCode ?? 0)
+    readRefusal(response).then(opened.reject, opened.reject)
+  })
   request.on('error', opened.reject)
   request.end()
   try {
     return await deadline.race(opened.promise)
   } catch (error) {
     request.destroy()
+    if (!(error instanceof PortRefused)) span?.fail(error)
     // The upgrade may still arrive after the deadline.
     opened.promise.then((socket) => socket.destroy()).catch(() => undefined)
     throw error
+  } finally {
+    span?.end()
   }
 }
 

@@ -1,3 +1,4 @@
+import { traceHeaders } from '@offshoot/kit/telemetry'
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
 import { REQUEST_ID, requestIdOf } from './request-id.ts'
@@ -17,16 +18,21 @@ const REPLACED = new Set([
   REQUEST_ID,
 ])
 
+/** The edge replaces these only if it makes spans itself. */
+const TRACE_CONTEXT = new Set(['traceparent', 'tracestate'])
+
 /**
  * Builds the headers for the server inside: the visitor's, without hop-by-hop headers, Offshoot's credentials, and
  * headers that only a proxy may set. Names and values alternate.
  */
 export function requestHeaders(request: VisitorRequest, host: string, trustsForwarded: boolean): string[] {
   const headers: string[] = ['host', host]
+  const trace = traceHeaders()
   const connection = namedByConnection(request.headers.connection)
   for (const [name, value] of fieldsOf(request)) {
     const lower = name.toLowerCase()
     if (REPLACED.has(lower) || isHopByHop(lower, connection)) continue
+    if (trace !== undefined && TRACE_CONTEXT.has(lower)) continue
     const kept = withoutOurs(lower, value)
     if (kept !== null) headers.push(name, kept)
   }
@@ -36,7 +42,7 @@ export function requestHeaders(request: VisitorRequest, host: string, trustsForw
   headers.push('x-forwarded-for', before === undefined ? address : `${String(before)}, ${address}`)
   headers.push('x-forwarded-host', host)
   headers.push('x-forwarded-proto', String(given['x-forwarded-proto'] ?? schemeOf(request)))
-  headers.push(REQUEST_ID, requestIdOf(request))
+  headers.push(REQUEST_ID, requestIdOf(request), ...Object.entries(trace ?? {}).flat())
   return headers
 }
 

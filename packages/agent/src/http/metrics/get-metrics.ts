@@ -1,3 +1,4 @@
+import { exportMetrics } from '@offshoot/kit/telemetry'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Agent } from '../../sandbox/agent.ts'
@@ -44,6 +45,7 @@ export function getMetrics(server: FastifyInstance, { host }: Agent): void {
   registerDiskMetrics(registry, host.store)
   registerMemoryMetrics(registry, host)
   registerNetworkMetrics(registry, host)
+  exportMetrics(registry)
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'unknown'
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000)

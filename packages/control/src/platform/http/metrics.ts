@@ -1,3 +1,4 @@
+import { exportMetrics } from '@offshoot/kit/telemetry'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
@@ -97,6 +98,7 @@ export function addStatusGauge(
  * credential, so no label is an id. `GET /v1/admin/metrics` has the ids.
  */
 export function registerMetrics(app: FastifyInstance, metrics: Metrics): void {
+  exportMetrics(metrics.registry)
   app.addHook('onResponse', async (request, reply) => {
     const labels = { method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }
     metrics.requests.observe(labels, reply.elapsedTime / 1000)

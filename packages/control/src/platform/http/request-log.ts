@@ -10,10 +10,10 @@ export function registerRequestLog(app: FastifyInstance): void {
 }
 
 /**
- * Some paths contain a credential themselves: accepting an invitation, resetting a password. Their log lines show the
- * route instead.
+ * The path for logs and traces, without its query. Some paths contain a credential themselves: accepting an invitation,
+ * resetting a password. They are shown as their route.
  */
-function shownPath({ url, params, routeOptions }: FastifyRequest): string {
+export function shownPath({ url, params, routeOptions }: FastifyRequest): string {
   const { url: route = '' } = routeOptions
   if (typeof params === 'object' && params !== null && 'token' in params) return route
   const [path = ''] = url.split('?', 1)

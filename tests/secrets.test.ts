@@ -1,27 +1,38 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { OtlpReceiver } from '@offshoot/kit/test/otlp-receiver'
 import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { options } from './setup/database.ts'
 import { type Answer, type Call, call } from './setup/http.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { visit } from './setup/preview.ts'
 import { until } from './setup/until.ts'
 
 const PASSWORD = 'a horse that nobody guesses'
 const NEW_PASSWORD = 'another horse nobody guesses'
 const APP_ENV_VALUE = 'env-value-that-stays-in-its-app'
 const ENV_VALUE = 'env-value-that-stays-in-its-sandbox'
+const CALLER = 'c'.repeat(16)
+
+const continuing = (trace: string) => ({ traceparent: `00-${trace}-${CALLER}-01` })
 
 /** Uses every secret in every way, then searches all stored and shown data for them. */
 describe('secrets', () => {
   let offshoot: Offshoot
+  let receiver: OtlpReceiver
   const secrets = new Map<string, string>()
   const refusals: string[] = []
 
   beforeAll(async () => {
+    receiver = await OtlpReceiver.start()
     offshoot = await Offshoot.start('secrets', {
       templates: ['minimal', 'postgres-16'],
-      env: { OFFSHOOT_DEFAULT_PLAN: 'enterprise' },
+      env: {
+        OFFSHOOT_DEFAULT_PLAN: 'enterprise',
+        OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+        OTEL_METRIC_EXPORT_INTERVAL: '1000',
+      },
     })
     const {
       api_key: key,
@@ -40,7 +51,10 @@ describe('secrets', () => {
     await useApp()
   })
 
-  afterAll(async () => offshoot.destroy())
+  afterAll(async () => {
+    await offshoot.destroy()
+    await receiver.stop()
+  })
 
   function keep(name: string, secret: string | undefined): string {
     if (secret === undefined || secret.length < 12) throw new Error(`${name} is no secret`)
@@ -212,6 +226,47 @@ describe('secrets', () => {
     for (const path of ['/metrics', '/healthz', '/version', '/openapi.json']) {
       expect([path, found((await ask('GET', path)).text)]).toEqual([path, []])
     }
+  })
+
+  it('are not in telemetry, in which one trace goes through control or edge, agent and guest', async () => {
+    const { id } = await offshoot.create({ template: 'minimal' })
+    const [ofControl, ofEdge] = ['a'.repeat(32), 'b'.repeat(32)]
+    const body = { cmd: `echo ${PASSWORD}` }
+    const token = secrets.get('key') ?? ''
+    expect(
+      (await ask('POST', `/v1/sandboxes/${id}/exec`, { token, body, headers: continuing(ofControl) })).status,
+    ).toBe(200)
+    // Nothing listens, which the guest says.
+    expect((await visit(offshoot, id, 3000, '/', { headers: continuing(ofEdge) })).status).toBe(502)
+    const parents = (trace: string, last: string) =>
+      until(`the span ${last} of ${trace}`, async () => {
+        const spans = receiver.spans.filter((span) => span.trace === trace)
+        const chain = []
+        let span = spans.find(({ name }) => name === last)
+        for (; span !== undefined; span = spans.find((each) => each.id === span?.parent))
+          chain.unshift(`${span.service.replace('offshoot-', '')}: ${span.name}`)
+        return spans.some(({ parent }) => parent === CALLER) && chain.length > 3 ? chain : null
+      })
+    expect(await parents(ofControl, 'guest run')).toEqual([
+      'control: POST /v1/sandboxes/:id/exec',
+      'control: POST',
+      'agent: POST /v1/sandboxes/:id/exec',
+      'agent: guest run',
+    ])
+    expect(await parents(ofEdge, 'guest dial')).toEqual([
+      'edge: GET',
+      'edge: GET',
+      'agent: GET /v1/sandboxes/:id/ports/:port/stream',
+      'agent: guest dial',
+    ])
+    await until('metrics', async () =>
+      ['offshoot_http_request_duration_seconds', 'offshoot_agent_request_seconds'].every((name) =>
+        receiver.metrics.some((metric) => metric.name === name),
+      ),
+    )
+    expect(receiver.logs.some(({ trace, body: line }) => trace === ofControl && line === 'request')).toBe(true)
+    const { spans, logs, metrics } = receiver
+    for (const exported of [spans, logs, metrics]) expect(found(JSON.stringify(exported))).toEqual([])
   })
 
   it('are in nobody’s command line', async () => {

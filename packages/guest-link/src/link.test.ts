@@ -1,5 +1,9 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { serveTraced, startTelemetry } from '@offshoot/kit/telemetry'
+import { OtlpReceiver } from '@offshoot/kit/test/otlp-receiver'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { GuestLinkLost } from './guest-link-error.ts'
 import { GuestLink } from './link.ts'
@@ -54,6 +58,39 @@ describe('the end of a link', () => {
       expect((await runToEnd(link, `echo ${i}`)).stdout.toString()).toBe(`${i}\n`)
     }
   })
+})
+
+async function makeRequests(): Promise<void> {
+  await runToEnd(link, 'echo top-secret')
+  await link.run({ argv: ['/no/such/program'] }).catch(() => undefined)
+  await link.ports.dial(1, deadlineFor('dial')).catch(() => undefined)
+  await link.kept(deadlineFor('kept'))
+}
+
+it('has a span for each request of a traced request, without the command', async () => {
+  const receiver = await OtlpReceiver.start()
+  process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = receiver.url
+  const telemetry = await startTelemetry('agent')
+  delete process.env['OTEL_EXPORTER_OTLP_ENDPOINT']
+  const request = new IncomingMessage(new Socket())
+  const response = new ServerResponse(request)
+  const served = Promise.withResolvers<void>()
+  serveTraced({ request, response, requestId: 'r' }, () => void makeRequests().then(served.resolve, served.reject))
+  await served.promise
+  await runToEnd(link, 'echo outside of a traced request')
+  response.emit('close')
+  await telemetry?.stop()
+  await receiver.stop()
+  const root = receiver.spans.find(({ parent }) => parent === '')
+  const steps = receiver.spans.filter(({ parent }) => parent === root?.id)
+  expect(steps.map(({ name, isError }) => `${name} ${isError ? 'fails' : 'ends'}`)).toEqual([
+    'guest run ends',
+    'guest run fails',
+    'guest dial fails',
+    'guest kept ends',
+  ])
+  expect(receiver.spans).toHaveLength(5)
+  expect(JSON.stringify(receiver.spans)).not.toMatch(/top-secret|such/)
 })
 
 it('connect fails at its deadline when no guest listens', async () => {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../tests/setup/database.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import type { FloodKind, Target } from './flood.ts'
-import { hold } from './held.ts'
+import { hold } from './cleanup.ts'
 import { newWorkspaceKey } from './limits-benches.ts'
 import { type Figure, Samples } from './measure.ts'
 

@@ -87,6 +87,22 @@ it('exports only the signals that are asked for', async () => {
   expect([receiver.spans, receiver.metrics]).toEqual([[], []])
 })
 
+it.each([
+  ['always_off', '1', [], '00'],
+  ['always_on', '0', ['GET'], '01'],
+  ['traceidratio', '0', [], '00'],
+  ['parentbased_traceidratio', '0', ['GET'], '01'],
+  ['parentbased_always_off', '', ['GET'], '01'],
+])('samples a trace that its caller samples as %s %s asks for', async (sampler, ratio, names, flags) => {
+  const started = await start({ OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio })
+  const trace = 'a'.repeat(32)
+  let sent: string | undefined
+  serve({ traceparent: `00-${trace}-${'b'.repeat(16)}-01` }, () => (sent = traceHeaders()?.['traceparent']))
+  await started?.stop()
+  expect(receiver.spans.map(({ name }) => name)).toEqual(names)
+  expect(sent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-${flags}$`))
+})
+
 it('exports log lines with the ids of their span, and writes them to standard output', async () => {
   const started = await start()
   if (started === null) throw new Error('not started')

@@ -1,3 +1,10 @@
+import type { BetterAuthOptions } from 'better-auth'
+
+type RateStore = NonNullable<NonNullable<BetterAuthOptions['rateLimit']>['customStorage']>
+
+/** Windows that are counted at the same time. Beyond that, the oldest are dropped. */
+const MAX_KEPT = 100_000
+
 /**
  * Rate limits of the account routes, per address and control process: `max` requests in `window` seconds. They exist
  * because passwords can be guessed, and because anyone can make control send mails to an address.
@@ -17,3 +24,29 @@ export const ACCOUNT_RATES = {
     '/passkey/*': { window: 60, max: 60 },
   },
 } as const
+
+/**
+ * Counts requests in this process's memory. The library's own store is searched as a whole for each request, and shared by
+ * all instances in the process.
+ */
+export function rateStore(): RateStore {
+  const windows = new Map<string, { count: number; readonly endsAtMs: number }>()
+  return {
+    consume: async (key, { window, max }) => {
+      const now = performance.now()
+      let counted = windows.get(key)
+      if (counted === undefined || counted.endsAtMs <= now) {
+        windows.delete(key)
+        for (const [oldest, { endsAtMs }] of windows) {
+          if (endsAtMs > now && windows.size < MAX_KEPT) break
+          windows.delete(oldest)
+        }
+        counted = { count: 0, endsAtMs: now + window * 1000 }
+        windows.set(key, counted)
+      }
+      if (counted.count >= max) return { allowed: false, retryAfter: Math.ceil((counted.endsAtMs - now) / 1000) }
+      counted.count += 1
+      return { allowed: true, retryAfter: null }
+    },
+  }
+}

@@ -10,7 +10,7 @@ import type { Keyring } from '../../../platform/keyring.ts'
 import type { Mail } from '../../../platform/mail/mail.ts'
 import { existingAccountMail, passwordChangedMail, resetMail, verificationMail } from './account-mails.ts'
 import { SIGNING_GRACE_HOURS, takeKeys } from './account-keys.ts'
-import { ACCOUNT_RATES } from './account-rates.ts'
+import { ACCOUNT_RATES, rateStore } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
 import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
@@ -75,7 +75,7 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       disableCSRFCheck: false,
       disableOriginCheck: false,
     },
-    rateLimit: { enabled: true, storage: 'memory', ...ACCOUNT_RATES },
+    rateLimit: { enabled: true, customStorage: rateStore(), ...ACCOUNT_RATES },
     verification: { storeIdentifier: 'hashed' },
     emailAndPassword: {
       enabled: true,

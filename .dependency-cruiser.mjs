@@ -1,7 +1,8 @@
 /**
  * Enforces the import direction of ARCHITECTURE.md (`npm run imports`):
  * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
- * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order.
+ * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order;
+ * inside the edge: its folders, in their order.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -81,10 +82,32 @@ const controlRules = controlLayers.map((layer, index) => ({
   to: { path: CONTROL, pathNot: `${CONTROL}(${controlLayers.slice(0, index + 1).join('|')})/` },
 }))
 
+const EDGE = '^packages/edge/src/'
+const EDGE_TESTS = '(\\.test\\.ts$|^packages/edge/src/test/)'
+
+/** The folders of the edge, lowest first. The wiring (`edge.ts`, `main.ts`) is above all of them. */
+const edgeFolders = inOrder('agents http limits apps certificates postgres preview front')
+
+const edgeRules = [
+  {
+    name: 'edge-has-only-ordered-folders',
+    severity: 'error',
+    from: { path: `${EDGE}[^/]+/`, pathNot: [`${EDGE}(${edgeFolders.join('|')})/`, EDGE_TESTS] },
+    to: { path: '^packages/' },
+  },
+  ...edgeFolders.map((folder, place) => ({
+    name: `edge-${folder}-imports-only-folders-below`,
+    severity: 'error',
+    from: { path: `${EDGE}${folder}/`, pathNot: EDGE_TESTS },
+    to: { path: EDGE, pathNot: `${EDGE}(${edgeFolders.slice(0, place + 1).join('|')})/` },
+  })),
+]
+
 export default {
   forbidden: [
     ...agentRules,
     ...controlRules,
+    ...edgeRules,
     {
       name: 'agent-store-does-not-know-that-vms-run',
       severity: 'error',

@@ -1,8 +1,8 @@
 import { EDGE_ACME_PATH, edgeAcmeAnswer } from '@offshoot/contract/edge-app'
 import { nameOfHost } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
-import { REQUEST_ID, requestIdOf } from '../preview/request-id.ts'
-import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
+import { hostOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 import type { AppPlaces } from './app-places.ts'
 import { askControl } from './ask-control.ts'
 

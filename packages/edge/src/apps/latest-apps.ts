@@ -2,7 +2,7 @@ import { EDGE_APPS_PATH, edgeApp } from '@offshoot/contract/edge-app'
 import { isUuid } from '@offshoot/contract/ids'
 import { labelBefore } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
-import { hostOf, type VisitorRequest } from '../preview/visitor.ts'
+import { hostOf, type VisitorRequest } from '../http/visitor.ts'
 import type { AppPlaces } from './app-places.ts'
 import { askControl } from './ask-control.ts'
 

@@ -1,6 +1,6 @@
 import type { EdgeApp } from '@offshoot/contract/edge-app'
 import type { SandboxId } from '@offshoot/contract/ids'
-import { schemeOf, type VisitorRequest } from '../preview/visitor.ts'
+import { schemeOf, type VisitorRequest } from '../http/visitor.ts'
 import { instanceToken } from './app-load.ts'
 
 /** The edge's own cookie; no app sees it (`own-credentials.ts`). */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Duplex } from 'node:stream'
-import { REQUEST_ID } from '../preview/request-id.ts'
+import { REQUEST_ID } from '../http/request-id.ts'
 
 const ANSWERS: Readonly<Record<string, readonly [status: string, error: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'request header fields too large'],

@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import type { Certificates } from '../certificates/certificates.ts'
 import { answerBadRequest } from './answer-bad-request.ts'
-import { asVisitorResponse, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+import { asVisitorResponse, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 
 /** Milliseconds for the first bytes of a connection, and for the head of a request. */
 const HEAD_MS = 60_000

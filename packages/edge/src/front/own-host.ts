@@ -1,6 +1,6 @@
-import { refusals, sendRefusal } from '../preview/refusal.ts'
-import { REQUEST_ID, requestIdOf } from '../preview/request-id.ts'
-import { hostOf, type VisitorRequest, type VisitorResponse } from '../preview/visitor.ts'
+import { refusals, sendRefusal } from '../http/refusal.ts'
+import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
+import { hostOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 
 const OK = JSON.stringify({ status: 'ok' })
 

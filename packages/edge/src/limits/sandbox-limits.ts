@@ -1,5 +1,5 @@
 import type { SandboxId } from '@offshoot/contract/ids'
-import { refusals } from '../preview/refusal.ts'
+import { refusals } from '../http/refusal.ts'
 
 /** Milliseconds after which an idle sandbox is dropped; its bucket is full again by then. */
 const FORGET_MS = 10_000

@@ -2,8 +2,8 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse } fro
 import type { Socket } from 'node:net'
 import type { HttpUpgrade } from '@offshoot/kit/http-upgrades'
 import { joinSockets } from './join-sockets.ts'
-import { refusals } from './refusal.ts'
-import { requestIdOf } from './request-id.ts'
+import { refusals } from '../http/refusal.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { responseHeaders } from './response-headers.ts'
 
 /** Milliseconds for the server inside to answer an upgrade. */

@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { TakenPool } from './guest-pools.ts'
-import { requestIdOf } from './request-id.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { asFields, responseHeaders, responseTrailers } from './response-headers.ts'
-import { refusalOf, sendRefusal } from './refusal.ts'
-import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from './visitor.ts'
+import { refusalOf, sendRefusal } from '../http/refusal.ts'
+import { breakOff, hasBody, isHttp2, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 
 /** Safe methods (RFC 9110, 9.2.1), which may be sent once more if a kept connection turns out to be closed. */
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

@@ -23,9 +23,9 @@ import { forward } from './forward.ts'
 import { forwardUpgrade, type UpgradeForwarded } from './forward-upgrade.ts'
 import type { GuestPools, GuestPort } from './guest-pools.ts'
 import { withoutOwnToken } from './own-credentials.ts'
-import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from './refusal.ts'
+import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from '../http/refusal.ts'
 import { requestHeaders } from './request-headers.ts'
-import { hostOf, targetOf, type VisitorRequest, type VisitorResponse } from './visitor.ts'
+import { hostOf, targetOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 
 /** Milliseconds to find an unknown sandbox. */
 const FIND_MS = 2_000

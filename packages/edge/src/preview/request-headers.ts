@@ -1,8 +1,8 @@
 import { traceHeaders } from '@offshoot/kit/telemetry'
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
-import { REQUEST_ID, requestIdOf } from './request-id.ts'
-import { isHttp2, schemeOf, type VisitorRequest } from './visitor.ts'
+import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
+import { isHttp2, schemeOf, type VisitorRequest } from '../http/visitor.ts'
 
 /** Headers that the edge sets itself, answers itself (`expect`), or hides from the server inside. */
 const REPLACED = new Set([

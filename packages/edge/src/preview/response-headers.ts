@@ -1,5 +1,5 @@
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
-import { REQUEST_ID } from './request-id.ts'
+import { REQUEST_ID } from '../http/request-id.ts'
 
 const CONNECTION = 'connection'
 const DOMAIN = /;\s*domain\s*=[^;]*/gi

@@ -16,10 +16,15 @@ const MAX_EVENT_CHARS = 1024 * 1024
 export async function* readServerSentEvents(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent[]> {
   const decoder = new TextDecoder()
   let rest = ''
+  /** The end of `rest`, where a separator may begin. To search all of `rest` for each chunk takes quadratic time. */
+  let end = ''
   for await (const chunk of chunks) {
-    const text = rest + decoder.decode(chunk, { stream: true })
+    const text = decoder.decode(chunk, { stream: true })
+    const searched = end + text
+    end = searched.slice(-3)
+    rest += text
     // A final CR may be half of a CRLF; it stays in `rest`.
-    const frames = text.split(/\r?\n\r?\n/)
+    const frames = /\n\r?\n/.test(searched) ? rest.split(/\r?\n\r?\n/) : [rest]
     rest = frames.pop() ?? ''
     if (rest.length > MAX_EVENT_CHARS) throw new Error(`server-sent event over ${MAX_EVENT_CHARS} characters`)
     yield frames.map(parseFrame).filter((event) => event !== null)

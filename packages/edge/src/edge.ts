@@ -21,7 +21,7 @@ import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
 import { Preview } from './preview/preview.ts'
-import { requestIdOf } from './preview/request-id.ts'
+import { requestIdOf } from './http/request-id.ts'
 
 export interface Edge {
   readonly front: Front

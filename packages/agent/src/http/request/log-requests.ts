@@ -16,7 +16,8 @@ export function loggedPath({ url }: Pick<FastifyRequest, 'url'>): string {
 }
 
 /**
- * Logs one line for each finished request about a sandbox, with the caller's request id. Control's periodic requests, which name no sandbox, are not logged.
+ * Logs one line for each finished request about a sandbox, with the caller's request id. Control's periodic requests, which
+ * name no sandbox, are not logged.
  */
 export function logRequests(server: FastifyInstance): void {
   server.addHook('onResponse', async (request, reply) => {

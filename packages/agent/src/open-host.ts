@@ -28,7 +28,7 @@ import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
-import { awaitEndingVms, guestsWithVms } from './sandbox/model/guests-with-vms.ts'
+import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
 import type { Host, HostPlatform, HostStore } from './sandbox/model/host.ts'
 import type { Manifest } from './store/sandboxes/manifest.ts'
 import { readManifests } from './store/sandboxes/read-manifests.ts'
@@ -138,7 +138,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       admission: new Admission({
         commitLimitMib: config.commit_limit_mib,
         guestsMib: () => guestsWithVms(host),
-        relieve: async () => (await awaitEndingVms(host)) || host.pool.evictOne(),
+        relieve: () => host.pool.evictOne(),
       }),
       restores: new Semaphore(RESTORES_AT_ONCE, MAX_WAITING),
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),

@@ -22,17 +22,14 @@ const KILL_MS = 10_000
 
 /**
  * Writes a sandbox's memory to disk and ends its VM. Foreground commands end; other processes continue after the wake. No
- * effect on a hibernated sandbox. The caller waits for the commit, after which the guest never runs again. Later changes of
- * this sandbox, and VMs for which memory is short, also wait for the end of QEMU.
+ * effect on a hibernated sandbox.
  * @param isWanted called when the guest accepts no more requests; `false` cancels the hibernation
  * @throws ApiError 404, 409 paused, 507 disk full: the sandbox runs on then
  */
 export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = () => true): Promise<void> {
-  const committed = Promise.withResolvers<void>()
-  const changed = sandbox.change(async (cancelled) => {
+  await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'hibernated') return
     const vm = requireVm(sandbox, 'running')
-    const { slot } = sandbox.manifest
     try {
       await host.gates.hibernations.run(async () => {
         if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, vm, cancelled))
@@ -40,17 +37,12 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
     } catch (error) {
       throw await refusal(host, sandbox, 'sandbox could not be hibernated', error)
     }
-    if (sandbox.vm === vm) return
-    sandbox.ending = endVm(host, sandbox, vm, slot).finally(() => (sandbox.ending = undefined))
-    committed.resolve()
-    await sandbox.ending
   })
-  changed.then(committed.resolve, committed.reject)
-  await committed.promise
 }
 
 async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
   const startedAt = performance.now()
+  const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.store.dir.hibernation(sandbox.id)
   const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.store.checkpoints.remove(folder)])
@@ -73,7 +65,7 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
       cold: false,
       layers: [...captured.layers],
       slot: NO_SLOT,
-      home_slot: sandbox.manifest.slot,
+      home_slot: slot,
       qemu: null,
     }
     await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
@@ -90,20 +82,11 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   }
   sandbox.vm = null
   vm.refuse()
-}
-
-/** Ends the VM of a committed hibernation. If that fails, the slot stays taken until the next start of the agent. Never rejects. */
-async function endVm(host: Host, sandbox: Sandbox, vm: Vm, slot: number): Promise<void> {
-  const { log, platform } = host
-  try {
-    // Concurrently with the end of QEMU: if the agent is killed here, its next start looks for a base only where it finds a
-    // QEMU.
-    await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
-    await platform.cgroups?.remove(slot)
-    platform.slots.park(slot, sandbox.id)
-  } catch (error) {
-    log.error({ err: error, sandbox_id: sandbox.id }, 'VM of a hibernated sandbox not ended')
-  }
+  // Concurrently with the end of QEMU: if the agent is killed here, its next start looks for a base only where it finds a
+  // QEMU.
+  await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
+  await host.platform.cgroups?.remove(slot)
+  host.platform.slots.park(slot, sandbox.id)
 }
 
 /** The memory that is on disk already, from an earlier hibernation. Without it, the hibernation writes all memory. */

@@ -159,7 +159,6 @@ describe('the slot of a hibernated sandbox', () => {
     await host.wake(sandbox)
     expect(sandbox.manifest).toMatchObject({ slot: home, guest_ip: address })
     await hibernateSandbox(host, sandbox)
-    await sandbox.ending
     host.platform.slots.releaseParked(home, sandbox.id)
     await eventually('the slot', async () => host.platform.slots.reserve(home))
     try {

@@ -11,7 +11,6 @@ import { reconcile } from '../recovery/reconcile.ts'
 import { forkSandbox } from '../snapshots/fork.ts'
 import { HibernationCompressor } from './compress-hibernated.ts'
 import { deleteSandbox } from './delete.ts'
-import { awaitEndingVms } from '../model/guests-with-vms.ts'
 import { hibernateSandbox } from './hibernate.ts'
 
 let agent: AgentInside
@@ -54,7 +53,6 @@ describe('a second hibernation', () => {
       await hibernateSandbox(host, sandbox)
       expect(await pagesOf(folderOf(sandbox))).toBeLessThan(bytes / 2)
       expect(await pagesOf(folderOf(sandbox), 'base-0.pages')).toBe(bytes)
-      await sandbox.ending
       expect(await isPresent(baseOf(sandbox))).toBe(false)
       expect((await readManifestFile(sandbox)).format).toBe(2)
       if (round === 3) break
@@ -165,24 +163,5 @@ describe('compressed memory of a hibernated sandbox', () => {
     await compress(sandbox)
     await truncate(join(folderOf(sandbox), 'pages.zst'), 1000)
     expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
-  })
-})
-
-describe('a committed hibernation', () => {
-  it('is answered before QEMU has ended, for which a wake and an admission without memory wait', async () => {
-    const { host } = agent
-    const sandbox = await agent.created()
-    await agent.sh(sandbox, 'echo remembered > /run/memory')
-    const { vm } = sandbox
-    const { slot } = sandbox.manifest
-    await hibernateSandbox(host, sandbox)
-    expect(sandbox.manifest.status).toBe('hibernated')
-    const woken = host.wake(sandbox)
-    expect(await awaitEndingVms(host)).toBe(true)
-    expect(vm?.hasEnded).toBe(true)
-    expect(await awaitEndingVms(host)).toBe(false)
-    expect(await woken).toEqual({ isCold: false })
-    expect(sandbox.manifest.slot).toBe(slot)
-    expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 })

@@ -24,7 +24,7 @@ export interface AdmissionOptions {
   readonly commitLimitMib: number | null
   /** Sizes of the guests that have a VM now, MiB. */
   readonly guestsMib: () => readonly number[]
-  /** Frees memory: waits for VMs that are ending, or evicts a spare; `false` if there is neither. */
+  /** Evicts a spare to free memory; `false` if there is none. */
   readonly relieve: () => Promise<boolean>
 }
 
@@ -51,7 +51,7 @@ export class Admission {
   }
 
   /**
-   * Reserves memory for a guest. Waits for VMs that are ending and evicts spares if necessary.
+   * Reserves memory for a guest. Evicts spares if necessary.
    * @returns a function that ends the reservation, to call when the VM runs or has failed
    * @throws ApiError 507
    */

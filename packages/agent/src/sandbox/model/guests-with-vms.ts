@@ -8,10 +8,3 @@ export function guestsWithVms({ sandboxes, pool }: Host): number[] {
     ...pool.spares.map(({ seed }) => seed.manifest.memory_mb),
   ]
 }
-
-/** Waits until the VMs of hibernated sandboxes have ended. `false` if none was ending. */
-export async function awaitEndingVms({ sandboxes }: Pick<Host, 'sandboxes'>): Promise<boolean> {
-  const ending = [...sandboxes.values()].flatMap((sandbox) => sandbox.ending ?? [])
-  await Promise.all(ending)
-  return ending.length > 0
-}

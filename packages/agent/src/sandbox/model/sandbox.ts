@@ -68,8 +68,6 @@ export class Sandbox {
   archiveError: string | null = null
   /** The pause or hibernation in progress. Resolves when it is over. Never rejects. */
   stopping: Promise<void> | undefined
-  /** After the commit of a hibernation: resolves when QEMU has ended and its memory is free. Never rejects. */
-  ending: Promise<void> | undefined
   /** The wake in progress, which concurrent callers share. */
   waking: Promise<Wake> | undefined
   /** The removal in progress, which concurrent callers share. */

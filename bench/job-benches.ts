@@ -77,7 +77,8 @@ async function withControl<T>(
   measure: (control: Control, agent: FakeAgent) => Promise<T>,
 ): Promise<T> {
   const config = await configOf(offshoot)
-  const password = (await readFile(join(offshoot.dataDir, 'secrets/postgres-superuser'))).toString('base64url')
+  const secret = await readFile(join(offshoot.dataDir, 'secrets/postgres-superuser'), 'utf8')
+  const password = Buffer.from(secret, 'base64').toString('base64url')
   const server = openDatabase({ ...config.database, user: 'postgres', password, database: 'postgres' }, () => undefined)
   const name = `bench_jobs_${Date.now()}`
   await server.pool.query(`create database ${name} owner ${config.database.user}`)

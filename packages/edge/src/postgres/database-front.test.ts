@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -11,6 +11,7 @@ import { databaseUser } from '@offshoot/contract/database'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { Agent } from '../agents/agent.ts'
 import { LocalAuthority } from '../certificates/local-authority.ts'
 import { DatabaseFront } from './database-front.ts'
 import { startupPacket } from './startup-packet.ts'
@@ -51,7 +52,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(agent.address() as AddressInfo).port}`
   const authority = await LocalAuthority.open(folder)
   const pem = await authority.issue(['db.test'])
-  const place = { agent: { url, credential: { get: async () => 'credential' } }, status: 'running' }
+  const place = { agent: new Agent({ url, secret: randomBytes(32).toString('base64') }), status: 'running' }
   front = new DatabaseFront({
     suffix: null,
     // Both are wide interfaces; the front uses only these members.

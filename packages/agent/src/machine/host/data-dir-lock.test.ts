@@ -33,23 +33,25 @@ async function kill(child: ChildProcess): Promise<void> {
 }
 
 /** A Node.js process that has run `code`: it prints something afterwards. */
-async function start(code: string): Promise<ChildProcess> {
+/** Starts a process that runs the code, and waits for its first output. */
+async function start(code: string): Promise<{ process: ChildProcess; output: string }> {
   const child = spawn(process.execPath, ['--expose-gc', '--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   children.push(child)
-  await once(child.stdout, 'data')
-  return child
+  const [output] = (await once(child.stdout, 'data')) as [Buffer]
+  return { process: child, output: output.toString() }
 }
 
 /** Takes the socket name with which earlier versions of the agent lock. */
 async function holdName(uid: number): Promise<ChildProcess> {
   const { dev, ino } = await stat(folder)
-  return start(`
+  const holder = await start(`
     import { createServer } from 'node:net'
     process.setuid(${uid})
     createServer().listen('\\0offshoot-agent-${dev}-${ino}', () => console.log('held'))
   `)
+  return holder.process
 }
 
 it('admits one process, by any path of the folder, and the next one after the release', async () => {
@@ -78,8 +80,12 @@ it('is released when its holder is killed, even if a child of the holder still r
   `.replaceAll('@offshoot/kit/deadline', join(import.meta.dirname, '../../../../kit/src/deadline.ts')),
   )
   await expect(acquire()).rejects.toThrow(DataDirInUse)
-  await kill(holder)
-  await (await acquire(LONG_MS)).release()
+  await kill(holder.process)
+  try {
+    await (await acquire(LONG_MS)).release()
+  } finally {
+    process.kill(Number(holder.output), 'SIGKILL')
+  }
 })
 
 it.runIf(process.geteuid?.() === 0)('cannot be held by another user', async () => {
@@ -108,11 +114,12 @@ it('waits for an agent of an earlier version, which holds only the socket name',
 it('keeps an agent of an earlier version out', async () => {
   const lock = await acquire()
   const { dev, ino } = await stat(folder)
-  const child = await start(`
+  const { process: child, output } = await start(`
     import { createServer } from 'node:net'
     createServer().listen('\\0offshoot-agent-${dev}-${ino}').on('error', ({ code }) => console.log(code))
     setInterval(() => undefined, 1000)
   `)
+  expect(output).toBe('EADDRINUSE\n')
   expect(child.exitCode).toBeNull()
   await lock.release()
 })

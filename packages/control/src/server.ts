@@ -6,6 +6,7 @@ import { getHealthz } from './fleet/get-healthz.ts'
 import { registerAdmission } from './kinds/orgs/admission.ts'
 import { answerBadRequest } from './platform/http/bad-request.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './platform/http/body.ts'
+import { registerCallerQueue } from './platform/http/caller-queue.ts'
 import { registerCors } from './platform/http/cors.ts'
 import { answerError, registerErrors } from './platform/http/error-handling.ts'
 import { registerExpectContinue } from './platform/http/expect-continue.ts'
@@ -66,6 +67,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   registerBodyParser(app)
   registerRequestId(app)
   registerCors(app, control.config.cors_origins)
+  registerCallerQueue(app)
   registerAdmission(app, control)
   registerIdempotency(app, control)
   registerAudit(app, control)

@@ -70,7 +70,8 @@ export class FairQueue {
       this.#leave(tenant, next)
       if (this.#queues.delete(tenant)) this.#queues.set(tenant, queue)
       clearTimeout(next.timer)
-      next.begin(permit)
+      // Otherwise a queue of tasks without I/O would run to its end before anything else does.
+      setImmediate(next.begin, permit)
     }
   }
 

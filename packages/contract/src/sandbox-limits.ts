@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Default CPU weight per vCPU: the same as any other process of the host. */
+/** Default CPU weight per vCPU: a quarter of that of a process of the host. */
 export const DEFAULT_CPU_WEIGHT = 100
 
 /**
@@ -8,7 +8,7 @@ export const DEFAULT_CPU_WEIGHT = 100
  * with create, fork and wake, and after a change of plan. `null` means unlimited.
  */
 export const sandboxLimits = z.object({
-  /** Relative CPU share per vCPU under contention; 100 equals an ordinary process, 200 gets twice its time. */
+  /** Relative CPU share per vCPU under contention: 200 gets twice the time of 100. A process of the host has 400. */
   cpu_weight: z.int().min(1).max(1000),
   /** Percent of one host CPU that the VM may use per vCPU. The VM's devices get 100 percent more. */
   cpu_percent: z.int().min(1).max(1000).nullable(),

@@ -10,7 +10,7 @@ import { readCondition } from './superblock.ts'
 export type ToolPlace = <T>(work: (confinement: Confinement) => Promise<T>) => Promise<T>
 
 /** The limits of a tool's control group. The memory is that of the tool, and room for page cache of the file that it reads. */
-export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 100, percent: null } }
+export const TOOL_LIMITS = { memoryMib: 2048 + 256, processes: 16, cpu: { weight: 400, percent: null } }
 
 /** Bytes of memory, and seconds of CPU, for a tool that reads data of a guest. */
 const TOOL_MEMORY_BYTES = 2 * 1024 ** 3

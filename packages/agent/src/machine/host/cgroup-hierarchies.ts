@@ -10,7 +10,7 @@ export interface CgroupLimits {
 
 /** The CPU time of a group. */
 export interface CpuShare {
-  /** Weight against other groups and processes if CPU time is scarce. 100 is the weight of one process. */
+  /** Weight against other groups and processes if CPU time is scarce. 400 is the weight of one process. */
   readonly weight: number
   /** Maximum percent of one CPU; `null`: no cap. */
   readonly percent: number | null
@@ -41,8 +41,11 @@ export interface Hierarchy {
 const GROUP = 'offshoot'
 /** The period of a CPU cap, in microseconds. */
 const PERIOD_US = 100_000
-/** The weight of a process with nice 0: `cpu.shares` of version 1, where a group competes with processes. */
-const SHARES_OF_ONE = 1024
+/**
+ * `cpu.shares` of version 1 for the weight 100. A process has 1024, so the host's services answer while guests compute
+ * (docs/neighbours.md).
+ */
+const SHARES_OF_100 = 256
 
 const memoryBytes = ({ memoryMib }: CgroupLimits) => String(memoryMib * 1024 * 1024)
 const processes = ({ processes }: CgroupLimits) => String(processes)
@@ -57,7 +60,7 @@ const MAX: LimitFile = {
 }
 const SHARES: LimitFile = {
   file: 'cpu.shares',
-  value: ({ cpu }) => within((cpu.weight * SHARES_OF_ONE) / 100, 2, 262_144),
+  value: ({ cpu }) => within((cpu.weight * SHARES_OF_100) / 100, 2, 262_144),
 }
 const QUOTA: LimitFile = {
   file: 'cpu.cfs_quota_us',
@@ -102,8 +105,8 @@ async function prepareUnifiedCpu(root: string, folder: string): Promise<LimitFil
   try {
     await writeFile(join(root, 'cgroup.subtree_control'), '+cpu')
     await writeFile(join(folder, 'cgroup.subtree_control'), '+cpu')
-    // The weight of all VMs together against the host's other groups: one process per CPU, so that neither side starves.
-    const all = { memoryMib: 0, processes: 0, cpu: { weight: 100 * availableParallelism(), percent: null } }
+    // The weight of all VMs together against the host's other groups, of which each has 100 by default: neither side starves.
+    const all = { memoryMib: 0, processes: 0, cpu: { weight: 25 * availableParallelism(), percent: null } }
     await writeFile(join(folder, WEIGHT.file), WEIGHT.value(all))
     return (await canUse(join(folder, MAX.file), constants.W_OK)) ? [WEIGHT, MAX] : [WEIGHT]
   } catch {
@@ -129,8 +132,7 @@ async function prepareSplit(root: string): Promise<Hierarchy[]> {
 }
 
 /**
- * VMs have no common parent group: all of them together would have the weight of one process. Beside the host's processes,
- * each VM has the share that its process would have without groups.
+ * VMs have no common parent group: all of them together would have the weight of one.
  */
 async function splitCpu(folder: string): Promise<Hierarchy[]> {
   if (!(await canUse(folder, constants.W_OK)) || !(await canUse(join(folder, SHARES.file), constants.W_OK))) return []

@@ -29,7 +29,7 @@ const REMOVE_RETRY_MS = 4
 const KILL_FILE = 'cgroup.kill'
 
 /** Weight of a VM with low priority: about that of a process with nice 19. */
-const GIVING_WAY = 1
+const GIVING_WAY = 5
 
 /**
  * Limits memory, processes and CPU time of VMs, with one control group per VM. Uses version 2 if the host has it, otherwise

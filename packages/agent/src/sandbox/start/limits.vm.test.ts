@@ -51,7 +51,7 @@ describe.runIf(process.getuid?.() === 0)('limits of a sandbox', () => {
     if (split !== undefined) {
       const group = join('/sys/fs/cgroup/cpu', split)
       const quota = Number(await read(group, 'cpu.cfs_quota_us'))
-      const weight = (Number(await read(group, 'cpu.shares')) * 100) / 1024
+      const weight = (Number(await read(group, 'cpu.shares')) * 100) / 256
       return { weight, percent: quota < 0 ? null : quota / 1000 }
     }
     const group = join('/sys/fs/cgroup', unified ?? '')

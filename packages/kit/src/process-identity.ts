@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 
 /**
@@ -11,7 +12,31 @@ export interface ProcessIdentity {
 
 /** Returns the identity of a live process; `null` if the pid has none or is a zombie. */
 export async function identifyProcess(pid: number): Promise<ProcessIdentity | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  const stat = await readFile(statOf(pid), 'utf8').catch(() => null)
+  return identityIn(pid, stat)
+}
+
+export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
+  return isSame(await identifyProcess(identity.pid), identity)
+}
+
+/** Signals exactly this process; `false` if it has ended. Synchronous, so that the pid has no time to be reused. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  const { pid } = identity
+  try {
+    return isSame(identityIn(pid, readFileSync(statOf(pid), 'utf8')), identity) && process.kill(pid, signal)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ESRCH' || code === 'ENOENT') return false
+    throw error
+  }
+}
+
+function statOf(pid: number): string {
+  return `/proc/${pid}/stat`
+}
+
+function identityIn(pid: number, stat: string | null): ProcessIdentity | null {
   if (stat === null) return null
   // The second field is the command name in parentheses, which may contain spaces and parentheses.
   const [state, ...rest] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -19,18 +44,6 @@ export async function identifyProcess(pid: number): Promise<ProcessIdentity | nu
   return { pid, startTicks: Number(rest[18]) }
 }
 
-export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
-  const now = await identifyProcess(identity.pid)
-  return now !== null && now.startTicks === identity.startTicks
-}
-
-/** Signals exactly this process; `false` if it has ended. */
-export async function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<boolean> {
-  if (!(await isAlive(identity))) return false
-  try {
-    return process.kill(identity.pid, signal)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
-    throw error
-  }
+function isSame(found: ProcessIdentity | null, identity: ProcessIdentity): boolean {
+  return found !== null && found.startTicks === identity.startTicks
 }

@@ -15,9 +15,9 @@ export async function endProcess(
   withinMs: number,
   hurry?: AbortSignal,
 ): Promise<void> {
-  await signalProcess(identity, signal)
+  signalProcess(identity, signal)
   if (await isGone(identity, Deadline.after(withinMs, `end of ${identity.pid}`), hurry)) return
-  await signalProcess(identity, 'SIGKILL')
+  signalProcess(identity, 'SIGKILL')
   const killed = Deadline.after(AFTER_KILL_MS, `end of killed process ${identity.pid}`)
   if (!(await isGone(identity, killed))) killed.throwIfOver()
 }

@@ -13,7 +13,7 @@ export async function endVmProcesses(
   for (const { process, launcher } of processes) {
     // Also the launcher, which may be about to start a QEMU. A QEMU ends with its launcher.
     for (const each of launcher ? [launcher, process] : [process]) {
-      if (await signalProcess(each, 'SIGKILL')) await awaitEnd(each, deadline)
+      if (signalProcess(each, 'SIGKILL')) await awaitEnd(each, deadline)
     }
   }
 }

@@ -128,7 +128,7 @@ export class Vm {
 
   /** Kills QEMU. Nothing of the VM needs a flush. */
   async kill(deadline: Deadline): Promise<void> {
-    await signalProcess(this.process, 'SIGKILL')
+    signalProcess(this.process, 'SIGKILL')
     await deadline.race(this.ended)
     await this.detach()
   }

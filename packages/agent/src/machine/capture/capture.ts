@@ -64,10 +64,12 @@ export async function capture(vm: Vm, { saving, ...options }: Capture, deadline:
 type Capturing = Omit<Capture, 'saving'> & MemoryCopy
 
 async function captureWith(vm: Vm, options: Capturing, deadline: Deadline): Promise<Captured> {
-  await stopFlattening(vm, deadline)
-  if ((vm.disk?.layers.length ?? 0) >= MAX_LAYERS) await flatten(vm, deadline)
-  // After the flattening, because its end stops a durable guest for a moment.
-  const { running } = await vm.qmp.execute('query-status', {}, deadline)
+  const queryStatus = () => vm.qmp.execute('query-status', {}, deadline)
+  const [status, wasFlattening] = await Promise.all([queryStatus(), stopFlattening(vm, deadline)])
+  const mustFlatten = (vm.disk?.layers.length ?? 0) >= MAX_LAYERS
+  if (mustFlatten) await flatten(vm, deadline)
+  // The end of a flattening stops a durable guest for a moment, so an earlier answer may be wrong.
+  const { running } = wasFlattening || mustFlatten ? await queryStatus() : status
   if (!running) return captureOnce(vm, options, captureStopped, deadline)
   return captureOnce(vm, options, captureRunning, deadline).catch((error: unknown) => {
     if (!(error instanceof ImageLost)) throw error

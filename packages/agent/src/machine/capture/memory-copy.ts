@@ -25,8 +25,8 @@ export interface MemoryCopy {
   /** The folder of the bake from which the VM was restored, directly or through other guests. */
   readonly bake: string
   readonly memoryMib: number
-  /** See `SaveMemory.bases`. A copy of an image has no bases. */
-  readonly bases?: readonly MemoryFiles[]
+  /** See `SaveMemory.bases`; awaited while the guest is stopped already. A copy of an image has no bases. */
+  readonly bases?: Promise<readonly MemoryFiles[]>
   readonly saving: Pick<Thread, 'ask'>
   /** Helps with images: allocating pages of a file costs more than copying them, so two CPUs are faster than one. */
   readonly savingBeside: Pick<Thread, 'ask'>
@@ -40,13 +40,14 @@ interface Part {
 /** @param process the process with the memory, which must not change it meanwhile */
 export async function copyMemory(
   { pid }: ProcessIdentity,
-  { folder, bake, memoryMib, bases = [], saving }: MemoryCopy,
+  { folder, bake, memoryMib, bases, saving }: MemoryCopy,
   deadline: Deadline,
   { thread, share }: Part = { thread: saving, share: null },
 ): Promise<SavedMemory> {
   const { pages, runs } = checkpointFiles(folder)
   const place = { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
-  return thread.ask('save', { pid, ...place, pages, runs, share, bases: share === null ? bases : [] }, deadline)
+  const offered = (share === null && (await bases)) || []
+  return thread.ask('save', { pid, ...place, pages, runs, share, bases: offered }, deadline)
 }
 
 /** @throws ImageLost */

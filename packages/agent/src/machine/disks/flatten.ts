@@ -30,15 +30,20 @@ export function flatten(vm: Vm, deadline: Deadline, onProgress?: (share: number)
   return vm.flattening
 }
 
-/** Stops a flattening, even one of an earlier agent process. Resolves when no job is left. */
-export async function stopFlattening(vm: Vm, deadline: Deadline): Promise<void> {
+/**
+ * Stops a flattening, even one of an earlier agent process. Resolves when no job is left.
+ * @returns whether there was one
+ */
+export async function stopFlattening(vm: Vm, deadline: Deadline): Promise<boolean> {
   const job = await findJob(vm, deadline)
   if (job) {
     // It may have ended by itself since; then there is nothing to cancel.
     await vm.qmp.execute('block-job-cancel', { device: JOB, force: true }, deadline).catch(() => undefined)
     await untilGone(vm, deadline)
   }
-  if (vm.flattening !== null) await deadline.race(vm.flattening.catch(() => undefined))
+  const { flattening } = vm
+  if (flattening !== null) await deadline.race(flattening.catch(() => undefined))
+  return job !== undefined || flattening !== null
 }
 
 async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) => void): Promise<void> {

@@ -45,12 +45,14 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
   const folder = host.store.dir.hibernation(sandbox.id)
-  const [offered] = await Promise.all([offerBases(host, sandbox, deadline), host.store.checkpoints.remove(folder)])
-  await syncVolumes(host, sandbox, vm)
-  const bases = offered.map(({ files }) => files)
+  const offering = offerBases(host, sandbox, deadline)
+  const bases = offering.then((offered) => offered.map(({ files }) => files))
+  // The capture awaits it late, or never if it fails before.
+  bases.catch(() => undefined)
+  await Promise.all([host.store.checkpoints.remove(folder), syncVolumes(host, sandbox, vm)])
   const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped', bases }, deadline)
   try {
-    const bases = offered.slice(0, captured.bases)
+    const bases = (await offering).slice(0, captured.bases)
     await linkBases(host, sandbox, bases)
     const machine = host.platform.machines.of(sandbox.manifest)
     // The usage is counted before the commit, which takes the slot and its traffic counters away from the sandbox.

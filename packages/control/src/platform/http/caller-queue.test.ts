@@ -9,8 +9,8 @@ function serverOf(handle: (caller: string, hangs: boolean) => Promise<number>) {
   registerCallerQueue(app)
   app.addHook('onRequest', async (request, reply) => {
     const { authorization } = request.headers
-    if (authorization !== 'alice' && authorization !== 'bob') return reply.code(401).send('')
-    request.tenancy = { tenant: authorization }
+    if (authorization === 'alice' || authorization === 'bob') request.tenancy = { tenant: authorization }
+    else await reply.code(401).send('')
   })
   app.get('/', async ({ headers, query }, reply) => {
     const { hangs } = query as { hangs?: string }

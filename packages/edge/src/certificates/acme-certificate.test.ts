@@ -89,6 +89,19 @@ describe('a certificate by ACME', () => {
     expect(server.issued).toHaveLength(1)
   })
 
+  it('is ordered again when the kept one is damaged, with the same account', async () => {
+    const first = await start(HOOK)
+    await eventually('a certificate of the authority', async () => isTrusted(first.port, await ca()))
+    await first.stop()
+    const [certificate, account] = ['certificate.json', 'account.key'].map((name) => join(folder, 'edge/acme', name))
+    await writeFile(certificate ?? '', '{"cert": "')
+    const key = await readFile(account ?? '', 'utf8')
+    const { port } = await start(HOOK)
+    await eventually('a second certificate', async () => isTrusted(port, await ca()))
+    expect(server.issued).toHaveLength(2)
+    expect(await readFile(account ?? '', 'utf8')).toBe(key)
+  })
+
   it('is that of the local authority while the proof fails', async () => {
     const { port } = await start(`#!/bin/sh\necho "$@" >> ZONE\nexit 1\n`)
     await eventually('the hook', async () => (await records()).some((line) => line.startsWith('add _acme-challenge.')))

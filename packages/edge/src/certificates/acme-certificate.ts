@@ -33,8 +33,12 @@ export class AcmeCertificate {
   /** @param folder holds the account key, and the certificate with its key in one file so that they always match */
   static async open(settings: AcmeSettings, suffix: string, folder: string, log: Logger): Promise<AcmeCertificate> {
     const opened = new AcmeCertificate(settings, suffix, folder, log)
-    const text = await readFile(opened.#path, 'utf8').catch(() => null)
-    if (text !== null) opened.#take(JSON.parse(text) as Pem)
+    try {
+      opened.#take(JSON.parse(await readFile(opened.#path, 'utf8')) as Pem)
+    } catch (error) {
+      const isFirst = (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!isFirst) log.error({ err: error, suffix }, 'kept certificate cannot be read: ordering another one')
+    }
     return opened
   }
 

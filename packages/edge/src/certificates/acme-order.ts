@@ -41,7 +41,10 @@ const recordOf = (domain: string) => `_acme-challenge.${domain}`
 async function accountKey(folder: string): Promise<Buffer> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, 'account.key')
-  const kept = await readFile(path).catch(() => null)
+  const kept = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
   if (kept !== null) return kept
   const made = await crypto.createPrivateEcdsaKey()
   await writeFileDurably(path, made)

@@ -256,7 +256,7 @@ async function stallAfter(begun: Promise<void>, qemu: ProcessIdentity, stalledMs
   await begun
   process.kill(qemu.pid, 'SIGSTOP')
   await delay(stalledMs)
-  await signalProcess(qemu, 'SIGCONT')
+  signalProcess(qemu, 'SIGCONT')
 }
 
 /** Stops the QEMU of a VM other than `parent`'s for a while, after its guest has begun to take its identity. */

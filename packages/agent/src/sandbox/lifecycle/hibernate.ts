@@ -84,11 +84,12 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   }
   sandbox.vm = null
   vm.refuse()
-  // Concurrently with the end of QEMU: if the agent is killed here, its next start looks for a base only where it finds a
-  // QEMU.
-  await Promise.all([removeMemoryBase(host, sandbox), vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))])
+  await vm.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   await host.platform.cgroups?.remove(slot)
   host.platform.slots.park(slot, sandbox.id)
+  // The checkpoint has links of its own, so the caller need not wait. If the agent is killed here, the next wake removes the
+  // base.
+  void sandbox.transitions.runNext(() => removeMemoryBase(host, sandbox))
 }
 
 /** The memory that is on disk already, from an earlier hibernation. Without it, the hibernation writes all memory. */

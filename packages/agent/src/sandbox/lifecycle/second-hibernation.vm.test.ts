@@ -53,7 +53,7 @@ describe('a second hibernation', () => {
       await hibernateSandbox(host, sandbox)
       expect(await pagesOf(folderOf(sandbox))).toBeLessThan(bytes / 2)
       expect(await pagesOf(folderOf(sandbox), 'base-0.pages')).toBe(bytes)
-      expect(await isPresent(baseOf(sandbox))).toBe(false)
+      await eventually('removal of the base', async () => !(await isPresent(baseOf(sandbox))))
       expect((await readManifestFile(sandbox)).format).toBe(2)
       if (round === 3) break
       expect(await host.wake(sandbox)).toEqual({ isCold: false })

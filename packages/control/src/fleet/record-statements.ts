@@ -33,8 +33,8 @@ export const applyStatuses = statement<never, [agentId: string, records: string]
 )
 
 /**
- * Applies an agent's answer to a change that control requested. Returns the row, unless the log's record was applied
- * first.
+ * Applies an agent's answer to a change that control requested. Returns the row, unless a newer record of the log was
+ * applied first. If the same record was, the row keeps its values.
  */
 export const applyStatus = statement<
   SandboxRow,
@@ -52,7 +52,7 @@ export const applyStatus = statement<
   `${TOLD_AGAIN}
    update sandboxes set status = $4, boot_ms = coalesce($5, boot_ms), boot_mode = coalesce($6, boot_mode),
      guest_ip = coalesce($7, guest_ip), last_event_seq = $3
-   from told_again where id = $1 and agent_id = $2 and last_event_seq < $3
+   from told_again where id = $1 and agent_id = $2 and last_event_seq <= $3
    returning ${sandboxColumns()}`,
 )
 

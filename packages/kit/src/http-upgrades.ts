@@ -1,4 +1,4 @@
-import { type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
+import { type ClientRequest, type IncomingMessage, type RequestListener, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
@@ -23,6 +23,39 @@ export class HttpUpgrade {
     this.#response.detachSocket(this.#socket)
     return this.#socket
   }
+
+  /**
+   * Accepts the upgrade and hands over the connection.
+   * @param headers names and values alternate; one byte for each character
+   */
+  accept(headers: readonly string[]): Socket {
+    let head = 'HTTP/1.1 101 Switching Protocols\r\n'
+    for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
+    const socket = this.take()
+    socket.write(`${head}\r\n`, 'latin1')
+    return socket
+  }
+}
+
+/** The answer of a server to a request for an upgrade. */
+export type UpgradeAnswer =
+  | {
+      readonly kind: 'upgraded'
+      readonly response: IncomingMessage
+      readonly socket: Duplex
+      /** Bytes that arrived together with the answer. */
+      readonly head: Buffer
+    }
+  | { readonly kind: 'refused'; readonly response: IncomingMessage }
+
+/** Sends a request for an upgrade. @throws Error if the connection fails, or if the request is destroyed before the answer */
+export function sendUpgrade(request: ClientRequest): Promise<UpgradeAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<UpgradeAnswer>()
+  request.once('upgrade', (response, socket, head) => resolve({ kind: 'upgraded', response, socket, head }))
+  request.once('response', (response) => resolve({ kind: 'refused', response }))
+  request.on('error', reject)
+  request.end()
+  return promise
 }
 
 const upgrades = new WeakMap<IncomingMessage, HttpUpgrade>()

@@ -10,12 +10,13 @@ import {
 } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import { FairLimit } from '@offshoot/kit/fair-limit'
+import type { UpgradeAnswer } from '@offshoot/kit/http-upgrades'
 import { serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
 import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
-import { requestUpgrade, type UpgradeAnswer } from './request-upgrade.ts'
+import { requestUpgrade } from './request-upgrade.ts'
 import { MAX_REFUSAL_BYTES, readBeginning, readWhole } from '../platform/http/bounded-body.ts'
 
 /**

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { keepFollowing } from '@offshoot/kit/keep-following'
+import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { Logger } from 'pino'
 import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
@@ -10,13 +12,9 @@ import { applyRecords } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
-import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 
 /** Milliseconds between two attempts to get the lock that makes this process the follower. */
 const LEAD_RETRY_MS = 1_000
-/** Milliseconds before reconnecting. Short at first, because an agent that restarts is back within moments. */
-const FIRST_RETRY_MS = 50
-const LAST_RETRY_MS = 1_000
 const RECONCILE_EVERY_MS = 60_000
 /** Milliseconds until the next reconciliation after abandoned rows were removed, because their VMs may still appear. */
 const RECONCILE_AGAIN_MS = 3_000
@@ -83,22 +81,23 @@ export class Follower {
     }
   }
 
-  async #run(): Promise<void> {
+  #run(): Promise<void> {
     const { signal } = this.#stopped
-    const { agentId, lock, log } = this.#options
-    let retryMs = FIRST_RETRY_MS
-    while (!signal.aborted) {
-      const leads = await lock.tryLead(agentId).catch(() => false)
-      if (leads) {
-        try {
-          await this.#follow(() => (retryMs = FIRST_RETRY_MS))
-          log.info({ agent: agentId }, 'event stream ended')
-        } catch (error) {
-          if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'event stream broke')
-        }
-      }
-      await delay(leads ? retryMs : LEAD_RETRY_MS, undefined, { signal }).catch(() => undefined)
-      retryMs = Math.min(LAST_RETRY_MS, retryMs * 2)
+    const { agentId, log } = this.#options
+    const follow = async (onConnected: () => void) => {
+      await this.#lead()
+      await this.#follow(onConnected)
+      log.info({ agent: agentId }, 'event stream ended')
+    }
+    const onOutage = (error: unknown) => log.warn({ err: error, agent: agentId }, 'event stream broke')
+    return keepFollowing({ follow, onOutage }, signal)
+  }
+
+  /** Resolves when this process is the follower. Rejects when it stops. */
+  async #lead(): Promise<void> {
+    const { agentId, lock } = this.#options
+    while (!(await lock.tryLead(agentId).catch(() => false))) {
+      await delay(LEAD_RETRY_MS, undefined, { signal: this.#stopped.signal })
     }
   }
 

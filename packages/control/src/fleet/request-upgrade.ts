@@ -1,16 +1,5 @@
-import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http'
-import type { Duplex } from 'node:stream'
-
-/** An agent's answer to an upgrade. */
-export type UpgradeAnswer =
-  | {
-      readonly kind: 'upgraded'
-      readonly response: IncomingMessage
-      readonly socket: Duplex
-      /** Bytes that arrived together with the answer. */
-      readonly head: Buffer
-    }
-  | { readonly kind: 'refused'; readonly response: IncomingMessage }
+import { request as httpRequest } from 'node:http'
+import { sendUpgrade, type UpgradeAnswer } from '@offshoot/kit/http-upgrades'
 
 interface UpgradeOptions {
   readonly headers: Record<string, string>
@@ -29,17 +18,8 @@ export async function requestUpgrade(url: URL, { headers, timeoutMs, signal }: U
     timeoutMs,
   )
   try {
-    return await answerOf(request)
+    return await sendUpgrade(request)
   } finally {
     clearTimeout(timer)
   }
-}
-
-function answerOf(request: ClientRequest): Promise<UpgradeAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<UpgradeAnswer>()
-  request.once('upgrade', (response, socket, head) => resolve({ kind: 'upgraded', response, socket, head }))
-  request.once('response', (response) => resolve({ kind: 'refused', response }))
-  request.on('error', reject)
-  request.end()
-  return promise
 }

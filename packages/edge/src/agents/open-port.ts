@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { sendUpgrade } from '@offshoot/kit/http-upgrades'
 import { startClientSpan } from '@offshoot/kit/telemetry'
 import type { Agent } from './agent.ts'
 
@@ -73,25 +74,21 @@ async function openOnce(
       ...span?.headers,
     },
   })
-  const opened = Promise.withResolvers<Socket>()
-  request.once('upgrade', ({ statusCode = 101 }, socket, head) => {
-    span?.answered(statusCode)
-    if (head.length > 0) socket.unshift(head)
-    opened.resolve(socket)
-  })
-  request.once('response', (response) => {
-    span?.answered(response.statusCode ?? 0)
-    readRefusal(response).then(opened.reject, opened.reject)
-  })
-  request.on('error', opened.reject)
-  request.end()
+  const answered = sendUpgrade(request)
   try {
-    return await deadline.race(opened.promise)
+    const answer = await deadline.race(answered)
+    span?.answered(answer.response.statusCode ?? 0)
+    if (answer.kind === 'refused') throw await deadline.race(readRefusal(answer.response))
+    if (answer.head.length > 0) answer.socket.unshift(answer.head)
+    return answer.socket as Socket
   } catch (error) {
     request.destroy()
     if (!(error instanceof PortRefused)) span?.fail(error)
     // The upgrade may still arrive after the deadline.
-    opened.promise.then((socket) => socket.destroy()).catch(() => undefined)
+    answered.then(
+      (answer) => answer.kind === 'upgraded' && answer.socket.destroy(),
+      () => undefined,
+    )
     throw error
   } finally {
     span?.end()

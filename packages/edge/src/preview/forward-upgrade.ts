@@ -1,6 +1,6 @@
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { HttpUpgrade } from '@offshoot/kit/http-upgrades'
+import { type HttpUpgrade, sendUpgrade } from '@offshoot/kit/http-upgrades'
 import { joinSockets } from './join-sockets.ts'
 import { refusals } from '../http/refusal.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -8,6 +8,8 @@ import { responseHeaders } from './response-headers.ts'
 
 /** Milliseconds for the server inside to answer an upgrade. */
 const ANSWER_MS = 60_000
+/** Names and values alternate. */
+const SWITCHING = ['connection', 'Upgrade', 'upgrade', 'websocket']
 
 export interface UpgradeForwarded {
   readonly request: IncomingMessage
@@ -35,38 +37,29 @@ export async function forwardUpgrade(inside: Socket, forwarded: UpgradeForwarded
   const { request, response, upgrade, headers, target } = forwarded
   const leave = () => inside.destroy()
   response.once('close', leave)
-  const answer = await ask(inside, request, target, [...headers, 'connection', 'Upgrade', 'upgrade', 'websocket'])
-  response.off('close', leave)
+  const asked = httpRequest({
+    createConnection: () => inside,
+    method: request.method,
+    path: target,
+    headers: [...headers, ...SWITCHING],
+  })
+  asked.setTimeout(ANSWER_MS, () => asked.destroy(refusals.tooSlow()))
+  const answer = await sendUpgrade(asked)
   if (answer.kind === 'refused') {
+    response.off('close', leave)
     passOn(answer.response, response, requestIdOf(request))
     return null
   }
-  const visitor = upgrade.take()
-  const answered = responseHeaders(answer.response.rawHeaders, requestIdOf(request))
-  visitor.write(headOf([...answered, 'connection', 'Upgrade', 'upgrade', 'websocket']), 'latin1')
+  if (answer.response.headers.upgrade?.toLowerCase() !== 'websocket') {
+    inside.destroy()
+    throw new Error('the server agreed to another protocol')
+  }
+  inside.setTimeout(0)
+  response.off('close', leave)
+  const visitor = upgrade.accept([...responseHeaders(answer.response.rawHeaders, requestIdOf(request)), ...SWITCHING])
   if (upgrade.head.length > 0) visitor.unshift(upgrade.head)
-  if (answer.head.length > 0) answer.socket.unshift(answer.head)
-  return { visitor, end: joinSockets(visitor, answer.socket) }
-}
-
-type Answer =
-  | { readonly kind: 'agreed'; readonly response: IncomingMessage; readonly socket: Socket; readonly head: Buffer }
-  | { readonly kind: 'refused'; readonly response: IncomingMessage }
-
-function ask(inside: Socket, { method }: IncomingMessage, path: string, headers: string[]): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const asked = httpRequest({ createConnection: () => inside, method, path, headers })
-  asked.setTimeout(ANSWER_MS, () => asked.destroy(refusals.tooSlow()))
-  asked.once('upgrade', (response, _stream, head) => {
-    inside.setTimeout(0)
-    const isWebSocket = response.headers.upgrade?.toLowerCase() === 'websocket'
-    if (isWebSocket) resolve({ kind: 'agreed', response, socket: inside, head })
-    else asked.destroy(new Error('the server agreed to another protocol'))
-  })
-  asked.once('response', (response) => resolve({ kind: 'refused', response }))
-  asked.on('error', reject)
-  asked.end()
-  return promise
+  if (answer.head.length > 0) inside.unshift(answer.head)
+  return { visitor, end: joinSockets(visitor, inside) }
 }
 
 function passOn(from: IncomingMessage, to: ServerResponse, requestId: string): void {
@@ -75,10 +68,4 @@ function passOn(from: IncomingMessage, to: ServerResponse, requestId: string): v
   from.pipe(to)
   from.once('error', () => to.destroy())
   to.once('close', () => from.destroy())
-}
-
-function headOf(headers: readonly string[]): string {
-  let head = 'HTTP/1.1 101 Switching Protocols\r\n'
-  for (let at = 0; at + 1 < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
-  return `${head}\r\n`
 }

@@ -1,13 +1,10 @@
-import { STATUS_CODES } from 'node:http'
 import { ApiError } from '@offshoot/contract/errors'
-import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import { upgradeOf, type UpgradeAnswer } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { UpgradeAnswer } from '../request-upgrade.ts'
 import { placeOf } from '../admitted-sandbox.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
-import { REQUEST_ID } from '../../platform/http/request-id.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
-import { answeredHeaders, forwardedUpgradeHeaders } from './forwarded-headers.ts'
+import { answeredHeaders, forwardedUpgradeHeaders, switchingHeaders } from './forwarded-headers.ts'
 import { forwardedUrl } from './forwarded-url.ts'
 import { joinSockets } from './join-sockets.ts'
 import { PASSED_ON_STATUSES } from './passed-on-statuses.ts'
@@ -16,7 +13,6 @@ import type { ProxiedRoute } from './proxied-route.ts'
 import { MAX_REFUSAL_BYTES, readWhole } from '../../platform/http/bounded-body.ts'
 
 type Refused = Extract<UpgradeAnswer, { kind: 'refused' }>
-type Upgraded = Extract<UpgradeAnswer, { kind: 'upgraded' }>
 
 /**
  * Forwards the upgrade. Once the agent has accepted it, the two sockets are joined. Until then, it is a request like
@@ -47,8 +43,7 @@ export async function forwardUpgrade(
   if (answer.kind === 'refused') return refuse(request, reply, answer)
   const startedAt = performance.now()
   reply.hijack()
-  const socket = upgrade.take()
-  socket.write(switchingHead(request, answer))
+  const socket = upgrade.accept(switchingHeaders(request, answeredHeaders(answer.response.headers)))
   const joined = joinSockets({ socket, head: upgrade.head }, answer)
   const forget = openStreams.add(() => joined.end('shutting down'))
   socket.once('close', () => {
@@ -57,21 +52,6 @@ export async function forwardUpgrade(
     request.log.info({ method: 'GET', path, status: 101, ms: Math.round(performance.now() - startedAt) }, 'request')
   })
   return reply
-}
-
-function switchingHead(request: FastifyRequest, { response }: Upgraded): string {
-  const names = Object.entries(answeredHeaders(response.headers)).flatMap(([name, values]) =>
-    [values].flat().map((value) => `${name}: ${value}`),
-  )
-  return [
-    `HTTP/1.1 101 ${STATUS_CODES[101]}`,
-    'connection: Upgrade',
-    'upgrade: websocket',
-    `${REQUEST_ID}: ${request.id}`,
-    ...names,
-    '',
-    '',
-  ].join('\r\n')
 }
 
 async function refuse(request: FastifyRequest, reply: FastifyReply, { response }: Refused): Promise<FastifyReply> {

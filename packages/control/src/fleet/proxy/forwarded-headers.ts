@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { REQUEST_ID } from '../../platform/http/request-id.ts'
 
 /** Request headers that describe the body and the wanted answer. Credentials and cookies are not forwarded. */
 const ASKED = [
@@ -50,6 +52,12 @@ export function answeredHeaders(headers: IncomingHttpHeaders): Record<string, st
     if (value !== undefined && !NOT_ANSWERED.has(name)) answered[name] = value
   }
   return answered
+}
+
+/** The headers of control's answer to an upgrade: names and values alternate. @param answered those of the other server */
+export function switchingHeaders(request: FastifyRequest, answered: ReturnType<typeof answeredHeaders>): string[] {
+  const theirs = Object.entries(answered).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]))
+  return ['connection', 'Upgrade', 'upgrade', 'websocket', REQUEST_ID, request.id, ...theirs]
 }
 
 function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {

@@ -1,12 +1,11 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import { ApiError } from '@offshoot/contract/errors'
-import { upgradeOf } from '@offshoot/kit/http-upgrades'
+import { sendUpgrade, upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { answeredHeaders } from '../../fleet/proxy/forwarded-headers.ts'
+import { answeredHeaders, switchingHeaders } from '../../fleet/proxy/forwarded-headers.ts'
 import { joinSockets } from '../../fleet/proxy/join-sockets.ts'
 import type { OpenStreams } from '../../platform/http/open-streams.ts'
-import { REQUEST_ID } from '../../platform/http/request-id.ts'
 
 /** Milliseconds for an app to begin its answer. */
 const ANSWER_MS = 600_000
@@ -88,36 +87,24 @@ export async function upgradeToApp(
 ): Promise<FastifyReply> {
   const upgrade = upgradeOf(request.raw)
   if (upgrade === undefined) throw new ApiError('upgradeRequired')
-  const { promise, resolve, reject } = Promise.withResolvers<{ response: IncomingMessage; head: Buffer | null }>()
   const asked = httpRequest({
     createConnection: () => socket,
     path,
     headers: { ...headers, connection: 'Upgrade', upgrade: 'websocket' },
   })
-  asked.once('upgrade', (response, _socket, head) => resolve({ response, head }))
-  asked.once('response', (response) => resolve({ response, head: null }))
-  asked.on('error', (error) => reject(new ApiError('nothingListening', {}, { cause: error })))
   asked.setTimeout(ANSWER_MS, () => asked.destroy(new Error('no answer in time')))
-  asked.end()
-  const { response, head } = await promise
-  if (head === null) {
-    passOn(reply, response)
+  const answer = await sendUpgrade(asked).catch((error: unknown) => {
+    throw new ApiError('nothingListening', {}, { cause: error })
+  })
+  if (answer.kind === 'refused') {
+    passOn(reply, answer.response)
     return reply
   }
   asked.setTimeout(0)
   reply.hijack()
-  const caller = upgrade.take()
-  caller.write(switchingHead(request, response))
-  const joined = joinSockets({ socket: caller, head: upgrade.head }, { socket, head })
+  const caller = upgrade.accept(switchingHeaders(request, appHeaders(answer.response.headers)))
+  const joined = joinSockets({ socket: caller, head: upgrade.head }, { socket, head: answer.head })
   const forget = openStreams.add(() => joined.end('shutting down'))
   caller.once('close', forget)
   return reply
-}
-
-function switchingHead(request: FastifyRequest, { headers }: IncomingMessage): string {
-  const names = Object.entries(appHeaders(headers)).flatMap(([name, values]) =>
-    [values].flat().map((value) => `${name}: ${value}`),
-  )
-  const own = ['connection: Upgrade', 'upgrade: websocket', `${REQUEST_ID}: ${request.id}`]
-  return ['HTTP/1.1 101 Switching Protocols', ...own, ...names, '', ''].join('\r\n')
 }

@@ -146,6 +146,8 @@ describe('parseArguments', () => {
     ['--accelerator'],
     ['--nonsense'],
     ['--data-dir'],
+    ['--data-dir', ''],
+    ['--images-dir', ''],
     ['word'],
     ['--prepare', '--down'],
   ])('refuses %s %s', (...args) => {

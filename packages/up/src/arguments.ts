@@ -11,43 +11,6 @@ import {
 } from '@offshoot/contract/process-config'
 import type { z } from 'zod'
 
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
-
-Sets up everything Offshoot needs on this machine, starts it and stays in the foreground; Ctrl-C stops the services and leaves VMs running.
-
-  --data-dir DIR    where all state is kept (default ./.offshoot)
-  --port N          public port on 127.0.0.1 (default 8080; 0 takes a free one)
-  --edge-port N     port of the sandboxes' preview addresses (default 8081, or a free one where that is taken)
-  --database-port N port of databases (default 5433, or a free one where that is taken)
-  --images-dir DIR  where built images are kept, to share them between data directories (default DIR/images)
-  --accelerator A   kvm: refuse to start where guests cannot run under KVM; tcg: software emulation, KVM is not tried;
-                    auto: kvm where it works, else tcg, and /healthz says why (default)
-  --yes             install missing Debian packages without asking
-  --prepare         only build what a start needs and is shared between data directories; start nothing. Where --data-dir
-                    is given, what DIR's first start would make as well: its database, first user and snapshots of templates
-  --down            end the services and every VM of DIR; removes nothing
-  --help            this text
-
-OFFSHOOT_TEMPLATES=minimal,base  builds and offers only these templates
-OFFSHOOT_POOL_MIB=512             memory for guests that are restored before they are asked for (default 512; 0 for none)
-OFFSHOOT_COMMIT_MIB=65536        memory that all sandboxes together may come to use (default 8 times the machine's)
-OFFSHOOT_DISK_WARN_MIB=16384     free disk below which /healthz warns (default a tenth of the disk, at most 16384)
-OFFSHOOT_DISK_REFUSE_MIB=4096    free disk below which nothing new is made (default a twentieth, at most 4096; 0: only a full disk)
-OFFSHOOT_COMPRESS_AFTER_S=3600   seconds after which the memory of a hibernated sandbox is compressed (default 3600)
-OFFSHOOT_KVM_CPU=host            QEMU's CPU model under KVM (default: the newest of a list that this host offers; docs/kvm.md)
-OFFSHOOT_KVM_VHOST_NET=on        under KVM guests' packets pass through the host's kernel, where it has vhost-net (default off)
-OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses: every name under it leads here (default localhost)
-OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   its certificate; addresses then begin with https
-OFFSHOOT_PREVIEW_ACME_HOOK=/hook   or one by ACME: a program that changes DNS, run as HOOK add|remove NAME VALUE; also
-                                   OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY (default Let's Encrypt)
-OFFSHOOT_DATABASE_SUFFIX=example.com     databases are at ID.db.example.com, and every such name leads here (default: at 127.0.0.1)
-OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   what sandboxes may reach although it is private, CIDR:port, several with commas between them
-OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes, where this host has another use for these
-OFFSHOOT_MAX_UPLOAD_MIB=5120     largest file or archive that one upload may bring (default 1024)
-OFFSHOOT_RATE_LIMIT=50/25        requests a workspace may send at once / a second (this is the default)
-OFFSHOOT_DEFAULT_PLAN=free       plan of every workspace but the first (this is the default)
-`
-
 export interface UpArguments {
   readonly command: 'up' | 'prepare' | 'down' | 'help'
   /** Absolute path. */
@@ -123,12 +86,12 @@ export class UsageError extends Error {
 /** @throws {UsageError} */
 export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.ProcessEnv>, cwd: string): UpArguments {
   const values = parseFlags(argv)
-  const dataDir = resolve(cwd, values['data-dir'] ?? '.offshoot')
+  const dataDir = folderOf('--data-dir', values['data-dir'], cwd) ?? resolve(cwd, '.offshoot')
   return {
     command: commandOf(values),
     dataDir,
     isDataDirNamed: values['data-dir'] !== undefined,
-    imagesDir: values['images-dir'] === undefined ? resolve(dataDir, 'images') : resolve(cwd, values['images-dir']),
+    imagesDir: folderOf('--images-dir', values['images-dir'], cwd) ?? resolve(dataDir, 'images'),
     port: parsePortOf('--port', values.port ?? '8080'),
     edgePort: values['edge-port'] === undefined ? null : parsePortOf('--edge-port', values['edge-port']),
     databasePort:
@@ -150,6 +113,12 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     kvm: parseKvm(env),
     limits: { ...parseRate(env['OFFSHOOT_RATE_LIMIT']), ...parsePlan(env['OFFSHOOT_DEFAULT_PLAN']) },
   }
+}
+
+/** An empty value is probably an unset variable. It must not mean the current folder. */
+function folderOf(flag: string, path: string | undefined, cwd: string): string | null {
+  if (path === '') throw new UsageError(`${flag} must not be empty`)
+  return path === undefined ? null : resolve(cwd, path)
 }
 
 function parsePortOf(flag: string, text: string): number {

@@ -1,8 +1,9 @@
-import { parseArguments, USAGE, UsageError, type UpArguments } from './arguments.ts'
+import { parseArguments, UsageError, type UpArguments } from './arguments.ts'
 import { down } from './down.ts'
 import { prepare } from './prepare.ts'
 import { SetupFailure } from './setup-failure.ts'
 import { up } from './up.ts'
+import { USAGE } from './usage.ts'
 
 /** The user ended the program: no error message. */
 class Stopped extends Error {
@@ -40,7 +41,7 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
 function explain(error: unknown, stop: AbortSignal): number {
   if (stop.aborted) return 0
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n\n${USAGE}`)
+    process.stderr.write(`${error.message}\nbin/up --help lists the options.\n`)
     return 2
   }
   const text = error instanceof SetupFailure ? error.message : error instanceof Error ? error.message : String(error)

@@ -1,0 +1,45 @@
+/** What `bin/up --help` prints. */
+export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--images-dir DIR]
+              [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
+
+Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
+running.
+
+  --data-dir DIR     where all state is kept (default ./.offshoot)
+  --port N           public port on 127.0.0.1 (default 8080; 0: a free one)
+  --edge-port N      port of preview addresses (default 8081; a free one if that is taken)
+  --database-port N  port of databases (default 5433; a free one if that is taken)
+  --images-dir DIR   where images are kept; several data directories can share it (default DIR/images)
+  --accelerator A    auto: KVM if it works, otherwise software emulation, and /healthz says why (default)
+                     kvm: do not start without KVM; tcg: software emulation
+  --yes              install missing Debian packages without asking
+  --prepare          build the images and start nothing; with --data-dir, also create the database, the first user and
+                     the snapshots of templates
+  --down             end the services and every VM of DIR; remove nothing
+  --help             print this text
+
+Environment variables, with an example value:
+
+OFFSHOOT_TEMPLATES=minimal,base   build and offer only these templates
+OFFSHOOT_DEFAULT_PLAN=free        plan of every workspace except the first (default free)
+OFFSHOOT_RATE_LIMIT=50/25         requests of one workspace: at once / per second (default 50/25)
+OFFSHOOT_MAX_UPLOAD_MIB=5120      maximum size of an uploaded file or archive (default 1024)
+
+OFFSHOOT_POOL_MIB=512             memory for VMs that are restored in advance (default 512; 0: none)
+OFFSHOOT_COMMIT_MIB=65536         maximum memory of all sandboxes together (default 8 times the memory of the machine)
+OFFSHOOT_DISK_WARN_MIB=16384      /healthz warns below this much free space (default a tenth of the disk, at most 16384)
+OFFSHOOT_DISK_REFUSE_MIB=4096     creates are refused below this much free space (default a twentieth, at most 4096;
+                                  0: only if the disk is full)
+OFFSHOOT_COMPRESS_AFTER_S=3600    seconds until the memory of a hibernated sandbox is compressed (default 3600)
+OFFSHOOT_KVM_CPU=host             CPU model of QEMU under KVM (default: the newest suitable one; docs/kvm.md)
+OFFSHOOT_KVM_VHOST_NET=on         under KVM, pass packets through the kernel of the host (vhost-net; default off)
+
+OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   private addresses that sandboxes may reach: CIDR:port, separated by commas
+OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes; change it if the network of this machine uses them
+OFFSHOOT_DATABASE_SUFFIX=example.com    domain of databases (ID.db.example.com); its names must lead to this machine
+OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses; its names must lead to this machine (default localhost)
+OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   certificate of that domain; preview addresses then use https
+OFFSHOOT_PREVIEW_ACME_HOOK=/hook        or order the certificate by ACME: a program that changes DNS records, called as
+                                        HOOK add|remove NAME VALUE
+OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY   account and server for that (default Let's Encrypt)
+`

@@ -2,7 +2,7 @@
  * Enforces the import direction of ARCHITECTURE.md (`npm run imports`):
  * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
  * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order;
- * inside the edge: its folders, in their order.
+ * inside each layer, and inside the edge: the folders, in their order.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -68,19 +68,51 @@ const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index,
 const CONTROL = '^packages/control/src/'
 const CONTROL_TESTS = '(\\.test\\.ts$|^packages/control/src/test/)'
 
-/** The layers of control, lowest first. A kind may import the platform, the fleet and the kinds before it. */
-const controlLayers = [
-  'platform',
-  'fleet',
-  ...inOrder('orgs billing templates volumes sandboxes databases apps').map((kind) => `kinds/${kind}`),
-]
+/**
+ * The layers of control with their folders, both from the lowest to the highest. A kind may import the platform, the
+ * fleet and the kinds before it. A folder imports only itself and lower folders of its layer; `.` stands for the files
+ * directly in the layer. The wiring (`control.ts`, `server.ts`, `main.ts`) is above all layers.
+ */
+const controlLayers = {
+  platform: inOrder('db audit limits secrets http jobs mail . idempotency'),
+  fleet: inOrder('. placement proxy'),
+  'kinds/orgs': inOrder('identity audit operators .'),
+  'kinds/billing': inOrder('model limits metering .'),
+  'kinds/templates': ['.'],
+  'kinds/volumes': ['.'],
+  'kinds/sandboxes': inOrder('lsp model events lifecycle ports snapshots forks .'),
+  'kinds/databases': inOrder('model broker .'),
+  'kinds/apps': inOrder(
+    'model certificates deployments previews domains git-provider project trees deploying instances .',
+  ),
+}
 
-const controlRules = controlLayers.map((layer, index) => ({
-  name: `control-${layer.replace('/', '-')}-imports-only-what-is-below`,
-  severity: 'error',
-  from: { path: `${CONTROL}${layer}/`, pathNot: CONTROL_TESTS },
-  to: { path: CONTROL, pathNot: `${CONTROL}(${controlLayers.slice(0, index + 1).join('|')})/` },
-}))
+const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], index, layers) => {
+  const name = `control-${layer.replace('/', '-')}`
+  const inLayer = `${CONTROL}${layer}/`
+  const pathOf = (folder) => (folder === '.' ? `${inLayer}[^/]+$` : `${inLayer}${folder}/`)
+  const below = layers.slice(0, index + 1).map(([each]) => each)
+  return [
+    {
+      name: `${name}-imports-only-what-is-below`,
+      severity: 'error',
+      from: { path: inLayer, pathNot: CONTROL_TESTS },
+      to: { path: CONTROL, pathNot: `${CONTROL}(${below.join('|')})/` },
+    },
+    {
+      name: `${name}-has-only-ordered-folders`,
+      severity: 'error',
+      from: { path: inLayer, pathNot: [...folders.map(pathOf), CONTROL_TESTS] },
+      to: { path: '^packages/' },
+    },
+    ...folders.map((folder, place) => ({
+      name: `${name}-${folder === '.' ? 'files' : folder}-imports-only-folders-below`,
+      severity: 'error',
+      from: { path: pathOf(folder), pathNot: CONTROL_TESTS },
+      to: { path: inLayer, pathNot: folders.slice(0, place + 1).map(pathOf) },
+    })),
+  ]
+})
 
 const EDGE = '^packages/edge/src/'
 const EDGE_TESTS = '(\\.test\\.ts$|^packages/edge/src/test/)'

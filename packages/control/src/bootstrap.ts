@@ -4,8 +4,8 @@ import { pino } from 'pino'
 import { openDatabase } from './platform/db/database.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { createAccounts } from './kinds/orgs/identity/accounts.ts'
-import { accountsSecrets } from './platform/accounts-secret.ts'
-import { Keyring } from './platform/keyring.ts'
+import { accountsSecrets } from './platform/secrets/accounts-secret.ts'
+import { Keyring } from './platform/secrets/keyring.ts'
 import { firstCredentials } from './kinds/orgs/identity/first-credentials.ts'
 
 /**

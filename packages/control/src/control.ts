@@ -8,14 +8,14 @@ import type { Kind } from './fleet/kind.ts'
 import { forgetOldRemovals, ownCluster } from './fleet/reconcile-statements.ts'
 import { SandboxPlaces } from './fleet/sandbox-places.ts'
 import { SandboxReads } from './fleet/sandbox-reads.ts'
-import { AppChanges } from './kinds/apps/app-changes.ts'
-import type { AppsContext } from './kinds/apps/apps-context.ts'
-import { Deployer } from './kinds/apps/deploying/deployer.ts'
-import { NO_CREDENTIALS } from './kinds/apps/deploying/git-credentials.ts'
-import { DnsTexts } from './kinds/apps/domains/dns-texts.ts'
-import { GitProvider } from './kinds/apps/git-provider/git-provider.ts'
+import { AppChanges } from './kinds/apps/model/app-changes.ts'
+import type { AppsContext } from './kinds/apps/model/apps-context.ts'
+import { Deployer } from './kinds/apps/model/deployer.ts'
+import { NO_CREDENTIALS } from './kinds/apps/model/git-credentials.ts'
+import { DnsTexts } from './kinds/apps/model/dns-texts.ts'
+import { GitProvider } from './kinds/apps/model/git-provider.ts'
 import { installationCredentials } from './kinds/apps/git-provider/installation-credentials.ts'
-import { Scaler } from './kinds/apps/instances/scaler.ts'
+import { Scaler } from './kinds/apps/model/scaler.ts'
 import { apps } from './kinds/apps/kind.ts'
 import { billing } from './kinds/billing/kind.ts'
 import { Broker } from './kinds/databases/broker/broker.ts'
@@ -27,13 +27,13 @@ import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
 import { KnownKeys } from './kinds/orgs/identity/known-keys.ts'
 import { orgs } from './kinds/orgs/kind.ts'
-import { OperatorKeys } from './kinds/orgs/operators/operator-keys.ts'
+import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
 import { removeOldEntries } from './platform/audit/audit-statements.ts'
-import { accountsSecrets } from './platform/accounts-secret.ts'
+import { accountsSecrets } from './platform/secrets/accounts-secret.ts'
 import { openDatabase } from './platform/db/database.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { ProcessLock } from './platform/db/process-lock.ts'
@@ -47,12 +47,12 @@ import { type Lane, lane } from './platform/jobs/task.ts'
 import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
 import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
-import { Keyring } from './platform/keyring.ts'
+import { Keyring } from './platform/secrets/keyring.ts'
 import { leavingMails } from './platform/mail/leaving-mails.ts'
 import { mailCarrier } from './platform/mail/mail-carrier.ts'
 import { removeUnsendable } from './platform/mail/mail-statements.ts'
 import { Outbox } from './platform/mail/outbox.ts'
-import { Seal } from './platform/seal.ts'
+import { Seal } from './platform/secrets/seal.ts'
 
 /** All services of a control process. */
 export interface Control extends AppsContext {
@@ -108,7 +108,7 @@ export async function startControl(
   const payments =
     config.stripe === undefined
       ? null
-      : new (await import('./kinds/billing/payments.ts')).Payments(config.stripe, config.public_url)
+      : new (await import('./kinds/billing/model/payments.ts')).Payments(config.stripe, config.public_url)
   const stopping = new AbortController()
   const context: AppsContext = {
     config,

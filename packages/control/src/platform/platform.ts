@@ -6,8 +6,8 @@ import type { Metrics } from './http/metrics.ts'
 import type { OpenStreams } from './http/open-streams.ts'
 import type { RateLimiter } from './limits/rate-limiter.ts'
 import type { Outbox } from './mail/outbox.ts'
-import type { Keyring } from './keyring.ts'
-import type { Seal } from './seal.ts'
+import type { Keyring } from './secrets/keyring.ts'
+import type { Seal } from './secrets/seal.ts'
 
 /**
  * The services of a control process that are independent of every resource kind. Each layer above adds its own

@@ -1,4 +1,4 @@
-import { closeSecrets, makeSecrets, sha256 } from '../kinds/databases/secrets.ts'
+import { closeSecrets, makeSecrets, sha256 } from '../kinds/databases/model/secrets.ts'
 import { call, type Harness, type RunningControl, type Tenant } from './harness.ts'
 
 /** A ready database in a sandbox of a fake agent: only its rows, without a server. */

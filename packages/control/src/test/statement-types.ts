@@ -4,45 +4,45 @@ import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
-import type * as kinds_apps_app_statements from '../kinds/apps/app-statements.ts'
 import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
 import type * as kinds_apps_deploying_replace_lost from '../kinds/apps/deploying/replace-lost.ts'
 import type * as kinds_apps_deploying_unnamed_statements from '../kinds/apps/deploying/unnamed-statements.ts'
 import type * as kinds_apps_deployments_build_log_statements from '../kinds/apps/deployments/build-log-statements.ts'
-import type * as kinds_apps_deployments_deployment_statements from '../kinds/apps/deployments/deployment-statements.ts'
 import type * as kinds_apps_domains_app_domain_statements from '../kinds/apps/domains/app-domain-statements.ts'
 import type * as kinds_apps_edge_app_statements from '../kinds/apps/edge-app-statements.ts'
 import type * as kinds_apps_git_provider_git_provider_statements from '../kinds/apps/git-provider/git-provider-statements.ts'
-import type * as kinds_apps_instances_instance_statements from '../kinds/apps/instances/instance-statements.ts'
+import type * as kinds_apps_model_app_statements from '../kinds/apps/model/app-statements.ts'
+import type * as kinds_apps_model_deployment_statements from '../kinds/apps/model/deployment-statements.ts'
+import type * as kinds_apps_model_instance_statements from '../kinds/apps/model/instance-statements.ts'
 import type * as kinds_apps_previews_preview_statements from '../kinds/apps/previews/preview-statements.ts'
 import type * as kinds_apps_trees_tree_statements from '../kinds/apps/trees/tree-statements.ts'
 import type * as kinds_billing_credit_pause_statements from '../kinds/billing/credit-pause-statements.ts'
-import type * as kinds_billing_credit_statements from '../kinds/billing/credit-statements.ts'
 import type * as kinds_billing_grant_credit from '../kinds/billing/grant-credit.ts'
 import type * as kinds_billing_limits_quota_statements from '../kinds/billing/limits/quota-statements.ts'
 import type * as kinds_billing_metering_meter_statements from '../kinds/billing/metering/meter-statements.ts'
 import type * as kinds_billing_metering_storage_statements from '../kinds/billing/metering/storage-statements.ts'
+import type * as kinds_billing_model_credit_statements from '../kinds/billing/model/credit-statements.ts'
 import type * as kinds_billing_report_overage from '../kinds/billing/report-overage.ts'
 import type * as kinds_databases_backup_statements from '../kinds/databases/backup-statements.ts'
 import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
 import type * as kinds_databases_proof_statements from '../kinds/databases/proof-statements.ts'
-import type * as kinds_orgs_account_statements from '../kinds/orgs/account-statements.ts'
 import type * as kinds_orgs_identity_account_deletion_statements from '../kinds/orgs/identity/account-deletion-statements.ts'
 import type * as kinds_orgs_identity_account_keys from '../kinds/orgs/identity/account-keys.ts'
+import type * as kinds_orgs_identity_account_statements from '../kinds/orgs/identity/account-statements.ts'
 import type * as kinds_orgs_identity_api_key_statements from '../kinds/orgs/identity/api-key-statements.ts'
 import type * as kinds_orgs_identity_foreign_user_statements from '../kinds/orgs/identity/foreign-user-statements.ts'
+import type * as kinds_orgs_identity_invitation_statements from '../kinds/orgs/identity/invitation-statements.ts'
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
-import type * as kinds_orgs_invitation_statements from '../kinds/orgs/invitation-statements.ts'
+import type * as kinds_orgs_identity_operator_statements from '../kinds/orgs/identity/operator-statements.ts'
+import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity/org-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
-import type * as kinds_orgs_operators_operator_statements from '../kinds/orgs/operators/operator-statements.ts'
-import type * as kinds_orgs_org_statements from '../kinds/orgs/org-statements.ts'
 import type * as kinds_sandboxes_emptied_orgs_statements from '../kinds/sandboxes/emptied-orgs-statements.ts'
 import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
 import type * as kinds_sandboxes_forks_fork_statements from '../kinds/sandboxes/forks/fork-statements.ts'
 import type * as kinds_sandboxes_lifecycle_lifecycle_statements from '../kinds/sandboxes/lifecycle/lifecycle-statements.ts'
+import type * as kinds_sandboxes_model_sandbox_statements from '../kinds/sandboxes/model/sandbox-statements.ts'
 import type * as kinds_sandboxes_ports_port_statements from '../kinds/sandboxes/ports/port-statements.ts'
-import type * as kinds_sandboxes_sandbox_statements from '../kinds/sandboxes/sandbox-statements.ts'
 import type * as kinds_sandboxes_snapshots_snapshot_statements from '../kinds/sandboxes/snapshots/snapshot-statements.ts'
 import type * as kinds_templates_build_statements from '../kinds/templates/build-statements.ts'
 import type * as kinds_templates_template_statements from '../kinds/templates/template-statements.ts'
@@ -52,10 +52,10 @@ import type * as platform_db_lease from '../platform/db/lease.ts'
 import type * as platform_idempotency_idempotency_statements from '../platform/idempotency/idempotency-statements.ts'
 import type * as platform_jobs_job_statements from '../platform/jobs/job-statements.ts'
 import type * as platform_jobs_operated_jobs from '../platform/jobs/operated-jobs.ts'
-import type * as platform_keyring_statements from '../platform/keyring-statements.ts'
 import type * as platform_limits_postgres_buckets from '../platform/limits/postgres-buckets.ts'
 import type * as platform_limits_redis_buckets from '../platform/limits/redis-buckets.ts'
 import type * as platform_mail_mail_statements from '../platform/mail/mail-statements.ts'
+import type * as platform_secrets_keyring_statements from '../platform/secrets/keyring-statements.ts'
 
 export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "cursor": number }, [string, string, string]>>,
@@ -93,17 +93,6 @@ export type Of_fleet_record_statements = [
 export type Of_fleet_sandbox_lookups = [
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxesOfWorkspaces, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [readonly string[], readonly string[]]>>,
-]
-
-export type Of_kinds_apps_app_statements = [
-  Assert<Agreement<typeof kinds_apps_app_statements.insertApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.appOfWorkspace, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.appById, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.updateApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.markAppDeleted, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.deletedAppIds, { "id": string }, [number]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.deletedApp, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_app_statements.removeAppRow, { "id": string }, [string]>>,
 ]
 
 export type Of_kinds_apps_certificates_certificate_statements = [
@@ -147,30 +136,6 @@ export type Of_kinds_apps_deployments_build_log_statements = [
   Assert<Agreement<typeof kinds_apps_deployments_build_log_statements.buildLogAfter, { "number": Computed<string>; "text": string }, [string, string, number]>>,
 ]
 
-export type Of_kinds_apps_deployments_deployment_statements = [
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.lockApp, { "id": string; "active_deployment_id": string | null }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.supersedeQueued, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.insertDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string, string, string, string, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.hasOpenDeployments, { "found": Computed<boolean> }, []>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.stillWanted, { "id": string }, [readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.nameSandbox, { "id": string }, [string, number, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.takeSandbox, { "sandbox_id": string; "port": number }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setCommit, { "id": string }, [string, number, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setSticky, { "id": string }, [string, number, boolean]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setDeploying, { "id": string }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.failDeployment, { "id": string }, [string, number, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setLive, { "app_id": string }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.supersedeActive, {  }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.activate, {  }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.cancelDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.draining, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null; "is_over": Computed<boolean> }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.setDrained, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_deployments_deployment_statements.letOldVersionsGo, {  }, []>>,
-]
-
 export type Of_kinds_apps_domains_app_domain_statements = [
   Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.domainOfApp, { "domain": string; "token": string; "verified_at": Date | null; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof kinds_apps_domains_app_domain_statements.lockAppForDomains, { "id": string }, [string]>>,
@@ -199,19 +164,54 @@ export type Of_kinds_apps_git_provider_git_provider_statements = [
   Assert<Agreement<typeof kinds_apps_git_provider_git_provider_statements.removeOldGitRows, {  }, []>>,
 ]
 
-export type Of_kinds_apps_instances_instance_statements = [
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.noteNeeded, {  }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.claimInstance, { "id": string; "app_id": string; "deployment_id": string }, [string, string, number, number]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.setServing, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.forgetInstance, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainInstance, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainOthers, {  }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainSpare, {  }, []>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.forgetLost, {  }, []>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.drainingInstances, { "id": string; "app_id": string; "deployment_id": string; "is_over": Computed<boolean> }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingInstances, { "id": string; "app_id": string; "deployment_id": string; "port": number }, [string, number]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.servingSandboxes, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_instances_instance_statements.hasInstances, { "found": Computed<boolean> }, []>>,
+export type Of_kinds_apps_model_app_statements = [
+  Assert<Agreement<typeof kinds_apps_model_app_statements.insertApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.appOfWorkspace, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.appById, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.updateApp, { "id": string; "workspace_id": string; "name": string; "host": string | null; "git_url": string; "git_branch": string; "framework": string | null; "runtime": string | null; "install_command": string | null; "build_command": string | null; "start_command": string | null; "root_directory": string | null; "env": Buffer; "port": number; "max_instances": number; "auto_deploy": boolean; "preview_deploys": boolean; "parent_id": string | null; "pull_number": number | null; "idle_timeout_seconds": number; "active_deployment_id": string | null; "created_at": Date; "updated_at": Date; "status": Computed<string> }, [string, string, string, string, string, string, string, string, Uint8Array, number, number, boolean, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.markAppDeleted, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.deletedAppIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.deletedApp, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_app_statements.removeAppRow, { "id": string }, [string]>>,
+]
+
+export type Of_kinds_apps_model_deployment_statements = [
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.lockApp, { "id": string; "active_deployment_id": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.supersedeQueued, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.insertDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string, string, string, string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.hasOpenDeployments, { "found": Computed<boolean> }, []>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.stillWanted, { "id": string }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.nameSandbox, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.takeSandbox, { "sandbox_id": string; "port": number }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setCommit, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setSticky, { "id": string }, [string, number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setDeploying, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.failDeployment, { "id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setLive, { "app_id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.supersedeActive, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.activate, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.cancelDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.draining, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null; "is_over": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setDrained, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.letOldVersionsGo, {  }, []>>,
+]
+
+export type Of_kinds_apps_model_instance_statements = [
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.noteNeeded, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.claimInstance, { "id": string; "app_id": string; "deployment_id": string }, [string, string, number, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.setServing, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.forgetInstance, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.drainInstance, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.drainOthers, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.drainSpare, {  }, []>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.forgetLost, {  }, []>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.drainingInstances, { "id": string; "app_id": string; "deployment_id": string; "is_over": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.servingInstances, { "id": string; "app_id": string; "deployment_id": string; "port": number }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.servingSandboxes, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_instance_statements.hasInstances, { "found": Computed<boolean> }, []>>,
 ]
 
 export type Of_kinds_apps_previews_preview_statements = [
@@ -242,14 +242,6 @@ export type Of_kinds_billing_credit_pause_statements = [
   Assert<Agreement<typeof kinds_billing_credit_pause_statements.settleLifted, {  }, [string]>>,
 ]
 
-export type Of_kinds_billing_credit_statements = [
-  Assert<Agreement<typeof kinds_billing_credit_statements.monthOf, { "used_micro_usd": Computed<number>; "cpu_seconds": Computed<number>; "granted_micro_usd": Computed<number> }, [string]>>,
-  Assert<Agreement<typeof kinds_billing_credit_statements.grantedIn, { "micro_usd": Computed<number> }, [string, string | Date, string | Date]>>,
-  Assert<Agreement<typeof kinds_billing_credit_statements.assessCredit, { "workspace_id": string; "used_micro_usd": Computed<number>; "credit_micro_usd": Computed<number>; "is_exhausted": Computed<boolean>; "until": Computed<Date> }, [string, number]>>,
-  Assert<Agreement<typeof kinds_billing_credit_statements.noteNotice, { "month": Computed<string> }, [string, number]>>,
-  Assert<Agreement<typeof kinds_billing_credit_statements.ownersOf, { "email": string; "workspace_name": string }, [string]>>,
-]
-
 export type Of_kinds_billing_grant_credit = [
   Assert<Agreement<typeof kinds_billing_grant_credit.insertGrant, { "id": string }, [string, number, string]>>,
 ]
@@ -272,6 +264,14 @@ export type Of_kinds_billing_metering_meter_statements = [
 export type Of_kinds_billing_metering_storage_statements = [
   Assert<Agreement<typeof kinds_billing_metering_storage_statements.strayStorage, { "workspace_id": Computed<string>; "excess_mib": Computed<number> }, [string]>>,
   Assert<Agreement<typeof kinds_billing_metering_storage_statements.resizeStorage, {  }, [string, number]>>,
+]
+
+export type Of_kinds_billing_model_credit_statements = [
+  Assert<Agreement<typeof kinds_billing_model_credit_statements.monthOf, { "used_micro_usd": Computed<number>; "cpu_seconds": Computed<number>; "granted_micro_usd": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_model_credit_statements.grantedIn, { "micro_usd": Computed<number> }, [string, string | Date, string | Date]>>,
+  Assert<Agreement<typeof kinds_billing_model_credit_statements.assessCredit, { "workspace_id": string; "used_micro_usd": Computed<number>; "credit_micro_usd": Computed<number>; "is_exhausted": Computed<boolean>; "until": Computed<Date> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_billing_model_credit_statements.noteNotice, { "month": Computed<string> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_billing_model_credit_statements.ownersOf, { "email": string; "workspace_name": string }, [string]>>,
 ]
 
 export type Of_kinds_billing_report_overage = [
@@ -319,18 +319,6 @@ export type Of_kinds_databases_proof_statements = [
   Assert<Agreement<typeof kinds_databases_proof_statements.removeOldProofs, {  }, []>>,
 ]
 
-export type Of_kinds_orgs_account_statements = [
-  Assert<Agreement<typeof kinds_orgs_account_statements.ensureAccount, {  }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.accountOf, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.lockAccount, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.upsertPlan, { "workspace_id": string }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.noteCustomer, { "customer_id": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.accountOfCustomer, { "workspace_id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.noteSubscription, {  }, [string, string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.planChanges, { "plan": string; "at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
-]
-
 export type Of_kinds_orgs_identity_account_deletion_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.isFreshSession, { "is_fresh": Computed<boolean> }, [string, number]>>,
   Assert<Agreement<typeof kinds_orgs_identity_account_deletion_statements.lockWorkspacesOfUser, { "id": string }, [string]>>,
@@ -342,6 +330,18 @@ export type Of_kinds_orgs_identity_account_deletion_statements = [
 export type Of_kinds_orgs_identity_account_keys = [
   Assert<Agreement<typeof kinds_orgs_identity_account_keys.expireSigningKeys, {  }, []>>,
   Assert<Agreement<typeof kinds_orgs_identity_account_keys.removeOldSigningKeys, {  }, []>>,
+]
+
+export type Of_kinds_orgs_identity_account_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.ensureAccount, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.accountOf, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.lockAccount, { "plan": string; "plan_source": string; "subscription_status": string | null; "exhausted_until": Date | null; "customer_id": string | null; "subscription_id": string | null; "synced_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.upsertPlan, { "workspace_id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.noteCustomer, { "customer_id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.accountOfCustomer, { "workspace_id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.noteSubscription, {  }, [string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.planChanges, { "plan": string; "at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
 ]
 
 export type Of_kinds_orgs_identity_api_key_statements = [
@@ -363,6 +363,16 @@ export type Of_kinds_orgs_identity_foreign_user_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_foreign_user_statements.insertAccount, {  }, [string, string, string]>>,
 ]
 
+export type Of_kinds_orgs_identity_invitation_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.openInvitation, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.insertInvitation, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date }, [string, string, string, Uint8Array, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.removeInvitation, { "email": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.invitationByToken, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date; "workspace_id": string }, [Uint8Array]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.takenSeats, { "seats": Computed<number>; "is_member": Computed<boolean> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.confirmAddress, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_invitation_statements.removeOldInvitations, {  }, []>>,
+]
+
 export type Of_kinds_orgs_identity_membership_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.membershipsOfUser, { "user_id": string; "email": string; "user_name": string; "workspace_id": string | null; "slug": string | null; "workspace_name": string | null; "role": string | null; "is_suspended": Computed<boolean>; "is_current": Computed<boolean>; "plan": string | null }, [string, string, number]>>,
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.chooseWorkspace, { "id": string }, [string, string]>>,
@@ -374,49 +384,39 @@ export type Of_kinds_orgs_identity_membership_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_membership_statements.signingKeys, { "id": string; "publicKey": string; "alg": string | null }, []>>,
 ]
 
-export type Of_kinds_orgs_invitation_statements = [
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.openInvitation, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.insertInvitation, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date }, [string, string, string, Uint8Array, string]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.removeInvitation, { "email": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.invitationByToken, { "id": string; "email": string; "role": string; "created_at": Date; "expires_at": Date; "workspace_id": string }, [Uint8Array]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.takenSeats, { "seats": Computed<number>; "is_member": Computed<boolean> }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.confirmAddress, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_invitation_statements.removeOldInvitations, {  }, []>>,
+export type Of_kinds_orgs_identity_operator_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.liveOperatorKey, { "hash": Buffer; "id": string; "role": string; "is_noted": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.noteOperatorKeyUse, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.insertBootstrapOperator, {  }, []>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.setBootstrapKey, { "operator_id": string }, [Uint8Array]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.restoreOperator, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.insertOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.lockOwners, { "id": string }, []>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.operatorById, { "id": string; "name": string; "role": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.changeOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.removeOperator, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.revokeKeysOfOperator, { "prefix": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.ownersLeft, { "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.insertOperatorKey, { "prefix": string; "name": string; "created_at": Date; "expires_at": Date | null; "last_used_at": Date | null }, [string, string, Uint8Array, string, number]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_operator_statements.revokeOperatorKey, { "name": string }, [string, string]>>,
+]
+
+export type Of_kinds_orgs_identity_org_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.orgDetails, { "created_at": Date; "suspended": Computed<boolean>; "members": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.insertOrg, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.ownedPlans, { "plan": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.changeOrg, { "name": string; "slug": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.markOrgDeleted, { "name": string; "slug": string }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.closeOrg, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.membersOfOrg, { "user_id": string; "email": string; "name": string; "role": string; "joined_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.changeRole, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.removeMember, { "role": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.workspaceSlug, { "slug": string }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
-]
-
-export type Of_kinds_orgs_operators_operator_statements = [
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.liveOperatorKey, { "hash": Buffer; "id": string; "role": string; "is_noted": Computed<boolean> }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.noteOperatorKeyUse, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertBootstrapOperator, {  }, []>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.setBootstrapKey, { "operator_id": string }, [Uint8Array]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.restoreOperator, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.lockOwners, { "id": string }, []>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.operatorById, { "id": string; "name": string; "role": string; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.changeOperator, { "id": string; "name": string; "role": string; "created_at": Date }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.removeOperator, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.revokeKeysOfOperator, { "prefix": string }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.ownersLeft, { "count": Computed<number> }, []>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.insertOperatorKey, { "prefix": string; "name": string; "created_at": Date; "expires_at": Date | null; "last_used_at": Date | null }, [string, string, Uint8Array, string, number]>>,
-  Assert<Agreement<typeof kinds_orgs_operators_operator_statements.revokeOperatorKey, { "name": string }, [string, string]>>,
-]
-
-export type Of_kinds_orgs_org_statements = [
-  Assert<Agreement<typeof kinds_orgs_org_statements.orgDetails, { "created_at": Date; "suspended": Computed<boolean>; "members": Computed<number> }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.insertOrg, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.ownedPlans, { "plan": string | null }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.changeOrg, { "name": string; "slug": string }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.markOrgDeleted, { "name": string; "slug": string }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.closeOrg, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.membersOfOrg, { "user_id": string; "email": string; "name": string; "role": string; "joined_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.changeRole, {  }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.removeMember, { "role": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_orgs_org_statements.workspaceSlug, { "slug": string }, [string]>>,
 ]
 
 export type Of_kinds_sandboxes_emptied_orgs_statements = [
@@ -447,26 +447,26 @@ export type Of_kinds_sandboxes_lifecycle_lifecycle_statements = [
   Assert<Agreement<typeof kinds_sandboxes_lifecycle_lifecycle_statements.settle, {  }, [string, string | Date]>>,
 ]
 
+export type Of_kinds_sandboxes_model_sandbox_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.insertCreating, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, number, number, string, boolean, number, number, string, string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.sandboxesManagedBy, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.moveCreating, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.setCreated, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, string, number, number, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.sandboxById, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeCreating, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeSandboxRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.countByStatus, { "status": string; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.expiredIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.expiredSandbox, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.setDeletionDue, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.retryDeletion, {  }, [string, number]>>,
+]
+
 export type Of_kinds_sandboxes_ports_port_statements = [
   Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.portsOfSandbox, { "port": number; "label": string | null }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.lockSandbox, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.namePort, { "port": number; "label": string | null }, [string, number, string, number]>>,
   Assert<Agreement<typeof kinds_sandboxes_ports_port_statements.removePort, { "port": number; "label": string | null }, [string, number]>>,
-]
-
-export type Of_kinds_sandboxes_sandbox_statements = [
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.insertCreating, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, number, number, string, boolean, number, number, string, string, string, string, string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.sandboxesManagedBy, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.moveCreating, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.setCreated, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, string, number, number, number]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.sandboxById, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeCreating, { "id": string }, [readonly string[]]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.removeSandboxRow, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.countByStatus, { "status": string; "count": Computed<number> }, []>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.expiredIds, { "id": string }, [number, readonly string[]]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.expiredSandbox, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.setDeletionDue, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_sandbox_statements.retryDeletion, {  }, [string, number]>>,
 ]
 
 export type Of_kinds_sandboxes_snapshots_snapshot_statements = [
@@ -555,13 +555,6 @@ export type Of_platform_jobs_operated_jobs = [
   Assert<Agreement<typeof platform_jobs_operated_jobs.discardJob, { "id": Computed<string> }, [string]>>,
 ]
 
-export type Of_platform_keyring_statements = [
-  Assert<Agreement<typeof platform_keyring_statements.sealingKeys, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, []>>,
-  Assert<Agreement<typeof platform_keyring_statements.insertSealingKey, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, [number, Uint8Array, number]>>,
-  Assert<Agreement<typeof platform_keyring_statements.resealKey, {  }, [number, Uint8Array]>>,
-  Assert<Agreement<typeof platform_keyring_statements.finishResealing, { "version": number }, [number, number]>>,
-]
-
 export type Of_platform_limits_postgres_buckets = [
   Assert<Agreement<typeof platform_limits_postgres_buckets.leaseTokens, { "granted": number; "burst": Computed<number>; "per_second": Computed<number> }, [string, number, number, number, number]>>,
 ]
@@ -576,4 +569,11 @@ export type Of_platform_mail_mail_statements = [
   Assert<Agreement<typeof platform_mail_mail_statements.dueMail, { "id": string; "sealed": Buffer }, [string]>>,
   Assert<Agreement<typeof platform_mail_mail_statements.removeMail, {  }, [string]>>,
   Assert<Agreement<typeof platform_mail_mail_statements.removeUnsendable, { "id": string }, []>>,
+]
+
+export type Of_platform_secrets_keyring_statements = [
+  Assert<Agreement<typeof platform_secrets_keyring_statements.sealingKeys, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, []>>,
+  Assert<Agreement<typeof platform_secrets_keyring_statements.insertSealingKey, { "version": number; "sealed": Buffer; "created_at": Date; "active_at": Date; "is_active": Computed<boolean>; "is_resealed": Computed<boolean> }, [number, Uint8Array, number]>>,
+  Assert<Agreement<typeof platform_secrets_keyring_statements.resealKey, {  }, [number, Uint8Array]>>,
+  Assert<Agreement<typeof platform_secrets_keyring_statements.finishResealing, { "version": number }, [number, number]>>,
 ]

@@ -1,8 +1,8 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { AppsContext } from './apps-context.ts'
+import type { AppsContext } from './model/apps-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
-import { appOfWorkspace } from './app-statements.ts'
-import { presentAppOf } from './present-app.ts'
+import { appOfWorkspace } from './model/app-statements.ts'
+import { presentAppOf } from './model/present-app.ts'
 
 /** Finds the result of a create whose process died. The create is one statement, so the row exists or nothing does. */
 export async function appRemains(control: AppsContext, workspaceId: WorkspaceId, id: string): Promise<Remains> {

@@ -5,7 +5,7 @@ import { deleteDomainCertificate } from './certificates/delete-domain-certificat
 import { edgeCertificateRoutes } from './certificates/edge-certificate-routes.ts'
 import { postAppDomains } from './domains/post-app-domains.ts'
 import { getPreviews } from './previews/get-previews.ts'
-import type { AppsContext } from './apps-context.ts'
+import type { AppsContext } from './model/apps-context.ts'
 import { deleteApp } from './delete-app.ts'
 import { getEdgeApp } from './get-edge-app.ts'
 import { getEdgeApps } from './get-edge-apps.ts'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { MAX_APPS } from './app-statements.ts'
+import { MAX_APPS } from './model/app-statements.ts'
 
 const GIT_URL = 'https://git.example.com/alice/site.git'
 

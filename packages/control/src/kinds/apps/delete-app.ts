@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from './apps-context.ts'
+import type { AppsContext } from './model/apps-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { lockApp } from './deployments/deployment-statements.ts'
-import { markAppDeleted } from './app-statements.ts'
-import { findApp } from './find-app.ts'
+import { lockApp } from './model/deployment-statements.ts'
+import { markAppDeleted } from './model/app-statements.ts'
+import { findApp } from './model/find-app.ts'
 import { removeApp } from './remove-app.ts'
 
 /** `DELETE /v1/apps/{id}`: answers 204 once its sandboxes are gone, including those of older versions. */

@@ -1,8 +1,8 @@
 import { app as appSchema } from '@offshoot/contract/app'
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from './apps-context.ts'
-import { findApp } from './find-app.ts'
-import { presentAppOf } from './present-app.ts'
+import type { AppsContext } from './model/apps-context.ts'
+import { findApp } from './model/find-app.ts'
+import { presentAppOf } from './model/present-app.ts'
 
 export function getApp(app: FastifyInstance, control: AppsContext): void {
   app.get('/v1/apps/:id', {

@@ -2,13 +2,13 @@ import { app as appSchema, appListQuery } from '@offshoot/contract/app'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { AppsContext } from './apps-context.ts'
+import type { AppsContext } from './model/apps-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
-import { appFilters } from './app-filters.ts'
-import { APP_COLUMNS, type AppRow } from './app-row.ts'
-import { presentAppOf } from './present-app.ts'
+import { appFilters } from './model/app-filters.ts'
+import { APP_COLUMNS, type AppRow } from './model/app-row.ts'
+import { presentAppOf } from './model/present-app.ts'
 
 const ORDER: ListOrder<AppRow> = newestFirst('apps', 'apps')
 

@@ -2,8 +2,8 @@ import { EDGE_APPS_PATH, type EdgeApp } from '@offshoot/contract/edge-app'
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from './apps-context.ts'
-import { admitEdge } from './admit-edge.ts'
+import type { AppsContext } from './model/apps-context.ts'
+import { admitEdge } from './model/admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 /** `GET /internal/apps/{id}`, for edges: where one app is served now. Not part of the public API. */

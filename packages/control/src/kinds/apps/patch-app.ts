@@ -2,16 +2,16 @@ import { app as appSchema, type PatchAppBody, patchAppBody } from '@offshoot/con
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { markPreviewsDeleted } from './previews/preview-statements.ts'
-import type { AppsContext } from './apps-context.ts'
+import type { AppsContext } from './model/apps-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
 import { transaction } from '../../platform/db/transaction.ts'
-import { lockApp } from './deployments/deployment-statements.ts'
+import { lockApp } from './model/deployment-statements.ts'
 import { parseBody } from '../../platform/http/body.ts'
-import { sealEnvironment } from './app-environment.ts'
-import type { AppRow } from './app-row.ts'
-import { updateApp } from './app-statements.ts'
-import { findApp } from './find-app.ts'
-import { presentAppOf } from './present-app.ts'
+import { sealEnvironment } from './model/app-environment.ts'
+import type { AppRow } from './model/app-row.ts'
+import { updateApp } from './model/app-statements.ts'
+import { findApp } from './model/find-app.ts'
+import { presentAppOf } from './model/present-app.ts'
 
 /** Bytes: `env` alone may hold 8 Mi characters. */
 const BODY_LIMIT_BYTES = 32 * 1024 * 1024

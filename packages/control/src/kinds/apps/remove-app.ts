@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
-import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
-import { sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
-import { deletedApp, deletedAppIds, removeAppRow } from './app-statements.ts'
+import { removeSandbox } from '../sandboxes/model/remove-sandbox.ts'
+import { sandboxesManagedBy } from '../sandboxes/model/sandbox-statements.ts'
+import { deletedApp, deletedAppIds, removeAppRow } from './model/app-statements.ts'
 
 /** Milliseconds to wait for objects of the app that were being created when it was deleted. */
 const PATIENCE_MS = 30_000

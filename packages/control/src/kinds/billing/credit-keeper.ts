@@ -8,8 +8,8 @@ import type { Database } from '../../platform/db/database.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { Outbox } from '../../platform/mail/outbox.ts'
 import { creditMail } from './credit-mail.ts'
-import { type AssessedRow, assessCredit, noteNotice, ownersOf } from './credit-statements.ts'
-import { usd } from './usd.ts'
+import { type AssessedRow, assessCredit, noteNotice, ownersOf } from './model/credit-statements.ts'
+import { usd } from './model/usd.ts'
 
 /** The share of its credit at which a workspace is warned. */
 const WARNING_SHARE = 0.8

@@ -2,12 +2,12 @@ import { ApiError } from '@offshoot/contract/errors'
 import { type PlanName, PLANS } from '@offshoot/contract/plan'
 import { type StatementOfMonth, statementOfMonth } from '@offshoot/contract/usage'
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from './billing-context.ts'
+import type { BillingContext } from './model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
-import { accountOfWorkspace, planChanges } from '../orgs/account-statements.ts'
+import { accountOfWorkspace, planChanges } from '../orgs/identity/account-statements.ts'
 import { type StateRow, usageByState } from './metering/usage-query.ts'
-import { grantedIn } from './credit-statements.ts'
-import { usd } from './usd.ts'
+import { grantedIn } from './model/credit-statements.ts'
+import { usd } from './model/usd.ts'
 
 const DAY_MS = 24 * 3_600_000
 

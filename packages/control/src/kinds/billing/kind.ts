@@ -1,6 +1,6 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { lane } from '../../platform/jobs/task.ts'
-import type { BillingContext } from './billing-context.ts'
+import type { BillingContext } from './model/billing-context.ts'
 import { billingRoutes } from './billing-routes.ts'
 import { CreditKeeper } from './credit-keeper.ts'
 import { liftedSandboxes, unpaidSandboxes } from './credit-pauses.ts'

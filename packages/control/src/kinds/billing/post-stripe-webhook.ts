@@ -1,8 +1,8 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { BillingContext } from './billing-context.ts'
-import { accountOfCustomer } from '../orgs/account-statements.ts'
+import type { BillingContext } from './model/billing-context.ts'
+import { accountOfCustomer } from '../orgs/identity/account-statements.ts'
 import { syncSubscription } from './sync-subscription.ts'
 
 /**

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Database } from '../../platform/db/database.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { usageByState } from './metering/usage-query.ts'
-import type { Payments } from './payments.ts'
+import type { Payments } from './model/payments.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

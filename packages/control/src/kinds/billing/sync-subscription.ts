@@ -1,6 +1,6 @@
-import type { BillingContext } from './billing-context.ts'
+import type { BillingContext } from './model/billing-context.ts'
 import { underLease } from '../../platform/db/lease.ts'
-import { accountOf, noteSubscription } from '../orgs/account-statements.ts'
+import { accountOf, noteSubscription } from '../orgs/identity/account-statements.ts'
 import { retellLimits } from './limits/sandbox-limits.ts'
 
 /** An ended subscription gives no plan. The workspace keeps its plan, and creates are refused because of the status. */

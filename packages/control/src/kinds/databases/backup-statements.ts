@@ -1,7 +1,7 @@
 import type { DatabaseBackup } from '@offshoot/contract/database'
 import { statement } from '../../platform/db/statement.ts'
 import { READY_SNAPSHOT, type SnapshotRow } from '../sandboxes/snapshots/snapshot-row.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 
 /** A complete backup, with the size and times of its snapshot. */
 export interface BackupRow extends Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id' | 'size_bytes' | 'created_at'> {

@@ -2,13 +2,13 @@ import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { DatabasesContext } from './databases-context.ts'
 import { forkSandbox } from '../sandboxes/forks/fork-sandbox.ts'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { sandboxById } from '../sandboxes/model/sandbox-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { patchDatabaseRow } from './database-statements.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
-import { openSecrets } from './secrets.ts'
+import { openSecrets } from './model/secrets.ts'
 
 /**
  * A new database with all data that its parent had at one moment, but with credentials of its own. Control forks the

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import type { Fleet } from '../../fleet/fleet.ts'
 import { ADMIN } from './claim-database.ts'
-import { clientConfig, withClient } from './server-client.ts'
-import type { Reached } from './tunnel.ts'
+import { clientConfig, withClient } from './model/server-client.ts'
+import type { Reached } from './model/tunnel.ts'
 
 /** Maximum length of a stored error text, in characters. */
 const SAID_CHARS = 500

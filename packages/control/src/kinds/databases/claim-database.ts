@@ -4,9 +4,9 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import pg from 'pg'
 import type { Fleet } from '../../fleet/fleet.ts'
-import type { DatabaseRow } from './database-row.ts'
-import { scramVerifier, type Secrets } from './secrets.ts'
-import { clientConfig, withClient } from './server-client.ts'
+import type { DatabaseRow } from './model/database-row.ts'
+import { scramVerifier, type Secrets } from './model/secrets.ts'
+import { clientConfig, withClient } from './model/server-client.ts'
 
 /** Milliseconds for a database to take its identity. The server was restored running, so it answers at once. */
 const CLAIM_MS = 30_000

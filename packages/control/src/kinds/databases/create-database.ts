@@ -13,9 +13,9 @@ import {
   setDatabaseDeleting,
   setDatabaseReady,
 } from './database-statements.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { removeDatabase } from './remove-database.ts'
-import { closeSecrets, makeSecrets, sha256 } from './secrets.ts'
+import { closeSecrets, makeSecrets, sha256 } from './model/secrets.ts'
 
 export interface NewDatabase {
   /** An id that is not in use. The database's sandbox gets the same id. */

@@ -1,6 +1,6 @@
 import { DEFAULT_DATABASE_DISK_MB } from '@offshoot/contract/database'
 import { statement } from '../../platform/db/statement.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 
 const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.broker_token_sha256, d.idle_timeout_seconds,
   d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`

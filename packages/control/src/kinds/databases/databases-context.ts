@@ -1,5 +1,5 @@
-import type { Seal } from '../../platform/seal.ts'
-import type { SandboxesContext } from '../sandboxes/sandboxes-context.ts'
+import type { Seal } from '../../platform/secrets/seal.ts'
+import type { SandboxesContext } from '../sandboxes/model/sandboxes-context.ts'
 import type { Broker } from './broker/broker.ts'
 import type { Connections } from './broker/connections.ts'
 

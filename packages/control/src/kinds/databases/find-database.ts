@@ -3,7 +3,7 @@ import { parseSandboxId } from '@offshoot/contract/ids'
 import type { FastifyRequest } from 'fastify'
 import type { DatabasesContext } from './databases-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { databaseOfWorkspace } from './database-statements.ts'
 
 /** The database in the path, if it belongs to the caller's workspace. @throws ApiError 404 */

@@ -4,11 +4,11 @@ import type pg from 'pg'
 import { takeIntoArchive } from '../../fleet/archive-calls.ts'
 import { refuse } from '../../fleet/agent-failure.ts'
 import type { DatabasesContext } from './databases-context.ts'
-import { agentOfDatabase } from './agent-of-database.ts'
-import type { DatabaseRow } from './database-row.ts'
+import { agentOfDatabase } from './model/agent-of-database.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { ADMIN } from './claim-database.ts'
-import { openSecrets } from './secrets.ts'
-import { clientConfig, withClient } from './server-client.ts'
+import { openSecrets } from './model/secrets.ts'
+import { clientConfig, withClient } from './model/server-client.ts'
 
 /** Milliseconds by which a guest's clock may be behind control's. */
 const CLOCK_MS = 10_000

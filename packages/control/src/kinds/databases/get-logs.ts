@@ -7,7 +7,7 @@ import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded } from '../../fleet/proxy/agent-of.ts'
 import { answeredHeaders, forwardedHeaders } from '../../fleet/proxy/forwarded-headers.ts'
 import { forwardedUrl } from '../../fleet/proxy/forwarded-url.ts'
-import { agentOfDatabase } from './agent-of-database.ts'
+import { agentOfDatabase } from './model/agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 
 /**

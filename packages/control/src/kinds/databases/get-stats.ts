@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../fleet/agent-failure.ts'
 import { readArchive } from '../../fleet/archive-calls.ts'
 import type { DatabasesContext } from './databases-context.ts'
-import { agentOfDatabase } from './agent-of-database.ts'
+import { agentOfDatabase } from './model/agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 import { readStats } from './read-stats.ts'
-import { openSecrets } from './secrets.ts'
-import { clientConfig, withClient } from './server-client.ts'
+import { openSecrets } from './model/secrets.ts'
+import { clientConfig, withClient } from './model/server-client.ts'
 
 /** `GET /v1/databases/{id}/stats`: asks the server itself, and wakes it for that. */
 export function getStats(app: FastifyInstance, control: DatabasesContext): void {

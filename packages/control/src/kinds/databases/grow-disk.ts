@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { DatabasesContext } from './databases-context.ts'
 import { underLease } from '../../platform/db/lease.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statements.ts'
 import { runInDatabase } from './run-in-database.ts'
 

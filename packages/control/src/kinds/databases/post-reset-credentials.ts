@@ -6,11 +6,11 @@ import type { DatabasesContext } from './databases-context.ts'
 import { underLease } from '../../platform/db/lease.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { claimDatabase } from './claim-database.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { presentDatabase } from './present-database.ts'
 import { databaseLease, readyDatabase, setDatabaseSecrets } from './database-statements.ts'
 import { findDatabase } from './find-database.ts'
-import { closeSecrets, makeSecrets, openSecrets, sha256 } from './secrets.ts'
+import { closeSecrets, makeSecrets, openSecrets, sha256 } from './model/secrets.ts'
 
 /** `POST /v1/databases/{id}/reset-credentials`: makes the old credentials invalid and ends every connection. */
 export function postResetCredentials(app: FastifyInstance, control: DatabasesContext): void {

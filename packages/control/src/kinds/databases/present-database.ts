@@ -8,8 +8,8 @@ import {
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { type RawBuilder, sql } from 'kysely'
 import type { DatabasesContext } from './databases-context.ts'
-import type { DatabaseRow } from './database-row.ts'
-import { openSecrets } from './secrets.ts'
+import type { DatabaseRow } from './model/database-row.ts'
+import { openSecrets } from './model/secrets.ts'
 
 const STATUS: Record<SandboxStatus, DatabaseStatus> = {
   creating: 'provisioning',

@@ -21,8 +21,8 @@ import type { DatabasesContext } from './databases-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { type Lane, lane, type TaskRun } from '../../platform/jobs/task.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
-import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
-import { sandboxById, setDeletionDue } from '../sandboxes/sandbox-statements.ts'
+import { removeSandbox } from '../sandboxes/model/remove-sandbox.ts'
+import { sandboxById, setDeletionDue } from '../sandboxes/model/sandbox-statements.ts'
 import { checkServer } from './check-server.ts'
 import {
   claimProof,
@@ -33,7 +33,7 @@ import {
   putProofOff,
   setVerified,
 } from './proof-statements.ts'
-import { openSecrets } from './secrets.ts'
+import { openSecrets } from './model/secrets.ts'
 
 /**
  * Seconds for one verification: enough for a few gigabytes under software emulation. The sandbox expires then, even if

@@ -1,9 +1,9 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import { LEASE_SECONDS } from '../../platform/jobs/task.ts'
 import type { DatabasesContext } from './databases-context.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { insertProvisioning } from './database-statements.ts'
-import { closeSecrets, makeSecrets, type Secrets, sha256 } from './secrets.ts'
+import { closeSecrets, makeSecrets, type Secrets, sha256 } from './model/secrets.ts'
 
 /** A request for a database that is made from another. */
 export interface Branch {

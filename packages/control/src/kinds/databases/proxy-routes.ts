@@ -7,9 +7,9 @@ import type { DatabasesContext } from './databases-context.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 import { setTenant } from '../../platform/db/tenant-pool.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { databaseById } from './database-statements.ts'
-import { sha256 } from './secrets.ts'
+import { sha256 } from './model/secrets.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

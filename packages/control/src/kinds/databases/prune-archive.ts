@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { pruneArchive } from '../../fleet/archive-calls.ts'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { sandboxById } from '../sandboxes/model/sandbox-statements.ts'
 import { oldestBackup } from './backup-statements.ts'
 
 /** Milliseconds of tolerance for clock differences and for the duration of a snapshot. */

@@ -1,6 +1,6 @@
 import type { Remover } from '../../fleet/agent-or-retired.ts'
-import { removeSandbox } from '../sandboxes/remove-sandbox.ts'
-import { sandboxById, sandboxesManagedBy } from '../sandboxes/sandbox-statements.ts'
+import { removeSandbox } from '../sandboxes/model/remove-sandbox.ts'
+import { sandboxById, sandboxesManagedBy } from '../sandboxes/model/sandbox-statements.ts'
 import { removeSnapshot } from '../sandboxes/snapshots/remove-snapshot.ts'
 import { backupsOfDatabase } from './backup-statements.ts'
 import { removeDatabaseRow } from './database-statements.ts'

@@ -4,10 +4,10 @@ import { createSandbox } from '../sandboxes/create-sandbox.ts'
 import type { BackupRow } from './backup-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 import { resize } from './grow-disk.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
-import { openSecrets } from './secrets.ts'
+import { openSecrets } from './model/secrets.ts'
 
 /**
  * A new database with all data of a backup of another. Steps and failures are those of a create.

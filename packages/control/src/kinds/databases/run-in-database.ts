@@ -3,8 +3,8 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { refusalOf } from '../../fleet/agent-failure.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import { CommandInterrupted, GuestShell, type Ran } from '../sandboxes/guest-shell.ts'
-import { agentOfDatabase } from './agent-of-database.ts'
-import type { Reached } from './tunnel.ts'
+import { agentOfDatabase } from './model/agent-of-database.ts'
+import type { Reached } from './model/tunnel.ts'
 
 /**
  * Runs one of control's shell commands as root in the VM of a database.

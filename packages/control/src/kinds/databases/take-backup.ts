@@ -1,12 +1,12 @@
 import { databaseBackup, type DatabaseBackup, KEPT_BACKUPS } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import type { Logger } from 'pino'
-import { sandboxById } from '../sandboxes/sandbox-statements.ts'
+import { sandboxById } from '../sandboxes/model/sandbox-statements.ts'
 import { makeSnapshot, type SnapshotTaker } from '../sandboxes/snapshots/make-snapshot.ts'
 import { removeSnapshot } from '../sandboxes/snapshots/remove-snapshot.ts'
 import { pruneDatabaseArchive } from './prune-archive.ts'
 import { type BackupRow, backupsOfDatabase, insertBackup, setBackupDue } from './backup-statements.ts'
-import type { DatabaseRow } from './database-row.ts'
+import type { DatabaseRow } from './model/database-row.ts'
 
 const DAY_SECONDS = 24 * 3600
 

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isPermitted, rolesWith, type WorkspaceRole } from '@offshoot/contract/role'
 import { isCompute, type Scope, scopeOf } from '@offshoot/contract/scope'
 import type { FastifyRequest } from 'fastify'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import type { Manager } from '../../fleet/sandbox-row.ts'
 

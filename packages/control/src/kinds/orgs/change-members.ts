@@ -5,7 +5,7 @@ import type { Actor } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockWorkspace, revokeTokensOfMember } from './identity/api-key-statements.ts'
-import { changeRole, type MemberRow, membersOfOrg, removeMember } from './org-statements.ts'
+import { changeRole, type MemberRow, membersOfOrg, removeMember } from './identity/org-statements.ts'
 
 /** @throws ApiError 404 if the user is no member, 409 if no owner would be left */
 export async function changeMemberRole(

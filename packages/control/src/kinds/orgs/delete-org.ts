@@ -2,10 +2,10 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordDeed } from '../../platform/audit/audit-statements.ts'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { orgOf } from '../../platform/http/caller.ts'
-import { closeOrg, markOrgDeleted } from './org-statements.ts'
+import { closeOrg, markOrgDeleted } from './identity/org-statements.ts'
 
 /**
  * `DELETE /v1/orgs/{id}`: hides the workspace from all members at once and revokes its keys. The job in

@@ -3,12 +3,12 @@ import { type Org, org, orgListQuery } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import { type Membership, orgOf, userOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
 import { presentWorkspace } from './identity/present-workspace.ts'
-import { orgDetails } from './org-statements.ts'
+import { orgDetails } from './identity/org-statements.ts'
 
 interface JoinedRow {
   readonly id: string

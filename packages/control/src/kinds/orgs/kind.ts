@@ -10,7 +10,7 @@ import { addOidcProviders } from './identity/oidc-providers.ts'
 import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
-import { removeOldInvitations } from './invitation-statements.ts'
+import { removeOldInvitations } from './identity/invitation-statements.ts'
 import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
@@ -22,7 +22,7 @@ import { operatorKeyRoutes } from './operators/operator-key-routes.ts'
 import { operatorRoutes } from './operators/operator-routes.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import { orgRoutes } from './org-routes.ts'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 
 /** Milliseconds between two attempts to reach a provider that could not be reached. */
 const PROVIDERS_EVERY_MS = 5_000

@@ -6,12 +6,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { parseBody, parseWith } from '../../platform/http/body.ts'
 import { equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
 import { changeMemberRole, endMembership } from './change-members.ts'
-import { type MemberRow, SELECT_MEMBERS } from './org-statements.ts'
+import { type MemberRow, SELECT_MEMBERS } from './identity/org-statements.ts'
 
 const ORDER: ListOrder<MemberRow> = {
   name: 'members',

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import { deleteOrg } from './delete-org.ts'
 import { getOrg, getOrgs } from './get-orgs.ts'
 import { deleteInvite, getInvites } from './invite-routes.ts'

@@ -1,10 +1,10 @@
 import { invitation, type Invitation, inviteBody } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
-import type { OrgsContext } from './orgs-context.ts'
+import type { OrgsContext } from './identity/orgs-context.ts'
 import { orgOf, userOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
-import type { InvitationRow } from './invitation-statements.ts'
+import type { InvitationRow } from './identity/invitation-statements.ts'
 import { inviteMember } from './invite-member.ts'
 
 /** `POST /v1/orgs/{id}/members`: sends an invitation by mail. Only the mail contains the token that accepts it. */

@@ -4,7 +4,7 @@ import { type CreateSandboxBody, DEFAULT_IDLE_TIMEOUT_SECONDS, DEFAULT_TTL_SECON
 import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { refusalOf } from '../../fleet/agent-failure.ts'
 import type { CreateOutcome } from '../../fleet/create-outcome.ts'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import type { Queryable } from '../../platform/db/statement.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { admitSandboxes } from '../billing/limits/admit-sandboxes.ts'
@@ -12,8 +12,8 @@ import type { Candidate } from '../../fleet/placement/candidates.ts'
 import { place } from '../../fleet/placement/place.ts'
 import { type BootSource, bootSource } from './boot-source.ts'
 import type { Manager, SandboxRow } from '../../fleet/sandbox-row.ts'
-import { insertCreating, moveCreating, removeCreating } from './sandbox-statements.ts'
-import { deletedMeanwhile, settleCreated } from './settle-created.ts'
+import { insertCreating, moveCreating, removeCreating } from './model/sandbox-statements.ts'
+import { deletedMeanwhile, settleCreated } from './model/settle-created.ts'
 
 export interface CreateRequest {
   /** An id that is not in use. */

@@ -1,8 +1,8 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { sandboxOf } from '../../fleet/admitted-sandbox.ts'
-import { removeSandbox } from './remove-sandbox.ts'
+import { removeSandbox } from './model/remove-sandbox.ts'
 
 /** `DELETE /v1/sandboxes/{id}`: answers 204 once the VM and its folder are gone. */
 export function deleteSandbox(app: FastifyInstance, control: SandboxesContext): void {

@@ -5,8 +5,8 @@ import { recordDeed } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
 import { removeSnapshot } from './snapshots/remove-snapshot.ts'
-import { accountOf } from '../orgs/account-statements.ts'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import { accountOf } from '../orgs/identity/account-statements.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { removeVolume } from '../volumes/remove-volume.ts'
 import {
   deletedOrg,

@@ -1,7 +1,7 @@
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
-import { removeSandbox } from './remove-sandbox.ts'
-import { expiredIds, expiredSandbox } from './sandbox-statements.ts'
+import { removeSandbox } from './model/remove-sandbox.ts'
+import { expiredIds, expiredSandbox } from './model/sandbox-statements.ts'
 
 /**
  * Deletes expired sandboxes and those with a pending deletion. If an agent is unreachable, its sandboxes are deleted

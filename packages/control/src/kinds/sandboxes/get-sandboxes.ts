@@ -5,7 +5,7 @@ import { type SandboxListQuery, sandboxListQuery } from '@offshoot/contract/sand
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { createdBetween, equals, hasTags, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'

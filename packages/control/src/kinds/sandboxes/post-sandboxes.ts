@@ -1,7 +1,7 @@
 import { createSandboxBody, sandbox } from '@offshoot/contract/sandbox'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { CREATE_REFUSALS } from '../billing/limits/create-refusals.ts'

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { SandboxesContext } from './sandboxes-context.ts'
+import type { SandboxesContext } from './model/sandboxes-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { presentSandbox } from '../../fleet/sandbox-row.ts'
 import { sandboxOfWorkspace } from '../../fleet/sandbox-lookups.ts'

@@ -4,7 +4,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
 import { cancelOnAgent, uploadRootfs } from '../../fleet/build-calls.ts'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
 
 /** Streams an archive to the agent that will build it. Control stores nothing of it. */

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { deleteTemplateOnAgent } from '../../fleet/build-calls.ts'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { removeTemplateRow, templateByName } from './template-statements.ts'
 

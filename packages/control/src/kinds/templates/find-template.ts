@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { templateByName } from './template-statements.ts'
 
 /** What a create needs to know about a template. */

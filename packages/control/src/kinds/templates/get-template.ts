@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { template } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { presentTemplate } from './present-template.ts'
 import { templateByName } from './template-statements.ts'

@@ -1,6 +1,6 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { lane } from '../../platform/jobs/task.ts'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { buildRoutes } from './build-routes.ts'
 import { deleteTemplate } from './delete-template.ts'
 import { getTemplate } from './get-template.ts'

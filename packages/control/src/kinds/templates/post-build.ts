@@ -1,6 +1,6 @@
 import { build, buildFields } from '@offshoot/contract/build'
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { streamedBody } from '../../fleet/proxy/proxy.ts'

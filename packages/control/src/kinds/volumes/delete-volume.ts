@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { findVolume } from './find-volume.ts'
 import { removeVolume } from './remove-volume.ts'
 

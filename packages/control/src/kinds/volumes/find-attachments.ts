@@ -2,7 +2,7 @@ import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
 import type { AgentId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody } from '@offshoot/contract/sandbox'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { volumesByName } from './volume-statements.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import type { HeldVolumeRow } from './volume-row.ts'
 import { volumeByName } from './volume-statements.ts'

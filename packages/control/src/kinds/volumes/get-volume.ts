@@ -1,6 +1,6 @@
 import { volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { findVolume } from './find-volume.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume } from './volume-row.ts'

@@ -1,5 +1,5 @@
 import type { Kind } from '../../fleet/kind.ts'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { reconcileVolumes } from './reconcile-volumes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 

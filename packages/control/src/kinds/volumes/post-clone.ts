@@ -1,7 +1,7 @@
 import type { VolumeId } from '@offshoot/contract/ids'
 import { cloneVolumeBody, volume } from '@offshoot/contract/volume'
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { resourceIdOf } from '../../platform/idempotency/idempotency.ts'

@@ -1,5 +1,5 @@
 import type { Volume } from '@offshoot/contract/volume'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { usedBytes } from './used-bytes.ts'
 import { presentVolume, type VolumeRow } from './volume-row.ts'
 

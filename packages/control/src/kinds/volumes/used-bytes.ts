@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { listOnAgent } from '../../fleet/volume-calls.ts'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import type { VolumeRow } from './volume-row.ts'
 
 /** The disk usage of each volume on its agent, by id. Volumes of agents that do not answer are missing. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import type { Remains } from '../../platform/idempotency/idempotency.ts'
 import { presentNewVolume } from './present-new-volume.ts'
 import { presentVolumeSnapshot } from './volume-row.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { BillingContext } from '../billing/billing-context.ts'
+import type { BillingContext } from '../billing/model/billing-context.ts'
 import { deleteVolume } from './delete-volume.ts'
 import { getVolume } from './get-volume.ts'
 import { getVolumes } from './get-volumes.ts'

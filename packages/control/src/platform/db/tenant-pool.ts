@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { callbackify } from 'node:util'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import { Pool, type PoolClient, type PoolConfig } from 'pg'
-import { FairQueue } from '../limits/fair-queue.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /** Connections that the requests of one tenant hold at the same time. */
 export const PER_TENANT = 8

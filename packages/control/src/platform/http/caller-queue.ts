@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyInstance } from 'fastify'
-import { FairQueue } from '../limits/fair-queue.ts'
+import { FairQueue } from '../db/fair-queue.ts'
 
 /** Requests of one caller that control works on at the same time. */
 const PER_CALLER = 4

@@ -2,7 +2,7 @@
 // oxlint-disable unicorn/consistent-function-scoping
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sealEnvironment } from '../../kinds/apps/app-environment.ts'
+import { sealEnvironment } from '../../kinds/apps/model/app-environment.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { addQuarantined } from '../../test/fake-quarantine.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'

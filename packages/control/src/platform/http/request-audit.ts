@@ -2,7 +2,7 @@ import type { AuditTargetKind } from '@offshoot/contract/audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { actorOf } from '../audit/actor.ts'
 import { noteOutcome, recordDeed } from '../audit/audit-statements.ts'
-import type { Platform } from '../platform.ts'
+import type { Database } from '../db/database.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -47,7 +47,7 @@ const KIND_OF_SEGMENT: Readonly<Record<string, AuditTargetKind>> = {
  * answer. An entry without status tells that the process died in between. If the entry cannot be written, the request
  * fails and changes nothing (docs/adr/0023-audit-of-requests.md).
  */
-export function registerAudit(app: FastifyInstance, { database: { pool } }: Platform): void {
+export function registerAudit(app: FastifyInstance, { database: { pool } }: { readonly database: Database }): void {
   app.decorateRequest('auditId', null)
   app.decorateRequest('auditMade', null)
   app.addHook('preHandler', async (request) => {

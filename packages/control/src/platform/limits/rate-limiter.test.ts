@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, eventually, Harness, type RunningControl } from '../../test/harness.ts'
 import { hasRedis, RedisServer } from '../../test/redis-server.ts'
-import { setRate } from '../../kinds/orgs/account-statements.ts'
+import { setRate } from '../../kinds/orgs/identity/account-statements.ts'
 
 /** Refilled more slowly than even a busy machine sends requests. */
 const RATE = { default_plan: 'free', rate_burst: 50, rate_per_second: 1 } as const

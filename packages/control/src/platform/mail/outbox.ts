@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/statement.ts'
-import type { Seal } from '../seal.ts'
+import type { Seal } from '../secrets/seal.ts'
 import type { Mail } from './mail.ts'
 import { insertMail } from './mail-statements.ts'
 

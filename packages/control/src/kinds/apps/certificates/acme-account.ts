@@ -1,7 +1,7 @@
 import type { AcmeSettings } from '@offshoot/contract/control-settings'
 import { axios, Client, crypto } from 'acme-client'
 import type pg from 'pg'
-import type { Seal } from '../../../platform/seal.ts'
+import type { Seal } from '../../../platform/secrets/seal.ts'
 import { accountKey, keepAccountKey } from './order-statements.ts'
 
 /** Milliseconds for one answer of the certificate authority. */

@@ -1,8 +1,8 @@
 import { parseDomain } from '@offshoot/contract/app-domain'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import { findApp } from '../find-app.ts'
-import type { AppsContext } from '../apps-context.ts'
+import { findApp } from '../model/find-app.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { takeGivenCertificate } from './certificate-statements.ts'
 
 /** `DELETE /v1/apps/{id}/domains/{domain}/certificate`: removes the uploaded certificate and answers 204. */

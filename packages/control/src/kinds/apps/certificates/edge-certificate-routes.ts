@@ -1,8 +1,8 @@
 import { EDGE_ACME_PATH, EDGE_CERTIFICATES_PATH, type EdgeCertificate } from '@offshoot/contract/edge-app'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import { admitEdge } from '../admit-edge.ts'
-import type { AppsContext } from '../apps-context.ts'
+import { admitEdge } from '../model/admit-edge.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { acmeAnswer, servedCertificate } from './certificate-statements.ts'
 
 /**

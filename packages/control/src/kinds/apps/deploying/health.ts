@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { openGuestPort } from '../../../fleet/open-guest-port.ts'
-import { DeployFailure } from './deploy-failure.ts'
+import { DeployFailure } from '../project/deploy-failure.ts'
 import type { GuestShell } from '../../sandboxes/guest-shell.ts'
 
 /** Consecutive passes that make an app healthy. */

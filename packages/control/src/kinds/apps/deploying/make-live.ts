@@ -1,9 +1,9 @@
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import type { DeploymentRow } from '../deployments/deployment-row.ts'
-import { activate, lockApp, setLive, supersedeActive } from '../deployments/deployment-statements.ts'
-import { drainOthers } from '../instances/instance-statements.ts'
-import { NoLongerWanted } from './deploy-failure.ts'
+import type { DeploymentRow } from '../model/deployment-row.ts'
+import { activate, lockApp, setLive, supersedeActive } from '../model/deployment-statements.ts'
+import { drainOthers } from '../model/instance-statements.ts'
+import { NoLongerWanted } from '../project/deploy-failure.ts'
 
 /**
  * Switches from the old version to the new one in one transaction, so that exactly one deployment is live at every

@@ -1,7 +1,7 @@
 import type { DeploymentId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { AppRow } from '../app-row.ts'
+import type { AppRow } from '../model/app-row.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { queueDeployment } from '../deployments/queue-deployment.ts'
 

@@ -1,6 +1,6 @@
-import type { BuildPlan } from './build-plan.ts'
+import type { BuildPlan } from '../project/build-plan.ts'
 import type { GuestCommand } from '../../sandboxes/guest-shell.ts'
-import type { Project } from './read-project.ts'
+import type { Project } from '../project/read-project.ts'
 import { SERVE_SITE, siteConfiguration } from './site-server.ts'
 
 /** This file exists once the version has answered. */

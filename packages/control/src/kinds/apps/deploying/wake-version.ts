@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { move } from '../../../fleet/sandbox-calls.ts'
-import { setDeploying, takeSandbox } from '../deployments/deployment-statements.ts'
+import { setDeploying, takeSandbox } from '../model/deployment-statements.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { liveAgent } from '../../../fleet/live-agent.ts'
-import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
+import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
 import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from './health.ts'
-import { type Deploying, mustBeOurs } from './deploying.ts'
+import { type Deploying, mustBeOurs } from '../project/deploying.ts'
 
 /** Milliseconds until a version is healthy that was healthy before it was hibernated. */
 const HEALTHY_MS = 30_000

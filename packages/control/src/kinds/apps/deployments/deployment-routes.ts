@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { getDeploy } from './get-deploy.ts'
 import { getDeployLogs } from './get-deploy-logs.ts'
 import { getDeploys } from './get-deploys.ts'

@@ -1,10 +1,10 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyRequest } from 'fastify'
-import { findApp } from '../find-app.ts'
-import type { AppsContext } from '../apps-context.ts'
-import type { DeploymentRow } from './deployment-row.ts'
-import { deploymentOfApp } from './deployment-statements.ts'
+import { findApp } from '../model/find-app.ts'
+import type { AppsContext } from '../model/apps-context.ts'
+import type { DeploymentRow } from '../model/deployment-row.ts'
+import { deploymentOfApp } from '../model/deployment-statements.ts'
 
 /** The deployment in the path. @throws ApiError 404, also for a deployment of another app */
 export async function findDeployment(

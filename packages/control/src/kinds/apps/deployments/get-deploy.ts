@@ -1,7 +1,7 @@
 import { deploymentWithLogs } from '@offshoot/contract/deployment'
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from '../apps-context.ts'
-import { presentDeployment } from './deployment-row.ts'
+import type { AppsContext } from '../model/apps-context.ts'
+import { presentDeployment } from '../model/deployment-row.ts'
 import { findDeployment } from './find-deployment.ts'
 import { wholeBuildLog } from './read-build-log.ts'
 

@@ -5,9 +5,9 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, type ListOrder, listPage } from '../../../platform/http/page-of.ts'
-import { findApp } from '../find-app.ts'
-import type { AppsContext } from '../apps-context.ts'
-import { DEPLOYMENT_COLUMNS, type DeploymentRow, presentDeployment } from './deployment-row.ts'
+import { findApp } from '../model/find-app.ts'
+import type { AppsContext } from '../model/apps-context.ts'
+import { DEPLOYMENT_COLUMNS, type DeploymentRow, presentDeployment } from '../model/deployment-row.ts'
 
 type NumberedRow = DeploymentRow & { readonly number: number }
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { logLine, type LogLine } from '@offshoot/contract/log'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import { EVENTS_SILENCE_MS } from '../../../fleet/agent-client.ts'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /** Milliseconds before reconnecting to an agent. */

@@ -1,9 +1,9 @@
 import { deployment } from '@offshoot/contract/deployment'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from '../apps-context.ts'
-import { presentDeployment } from './deployment-row.ts'
-import { cancelDeployment } from './deployment-statements.ts'
+import type { AppsContext } from '../model/apps-context.ts'
+import { presentDeployment } from '../model/deployment-row.ts'
+import { cancelDeployment } from '../model/deployment-statements.ts'
 import { findDeployment } from './find-deployment.ts'
 
 /**

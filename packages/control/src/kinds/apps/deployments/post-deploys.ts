@@ -1,11 +1,11 @@
 import { deployBody } from '@offshoot/contract/app'
 import { deployment } from '@offshoot/contract/deployment'
 import type { FastifyInstance } from 'fastify'
-import { findApp } from '../find-app.ts'
-import type { AppsContext } from '../apps-context.ts'
+import { findApp } from '../model/find-app.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { refuseAccount } from '../../billing/limits/refuse-account.ts'
-import { presentDeployment } from './deployment-row.ts'
+import { presentDeployment } from '../model/deployment-row.ts'
 import { queueDeployment } from './queue-deployment.ts'
 
 const COMMIT = /^[0-9a-f]{40}$/

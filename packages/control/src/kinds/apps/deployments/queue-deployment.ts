@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '@offshoot/contract/errors'
 import type { DeploymentId } from '@offshoot/contract/ids'
 import type pg from 'pg'
-import type { AppRow } from '../app-row.ts'
+import type { AppRow } from '../model/app-row.ts'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import type { DeploymentRow } from './deployment-row.ts'
-import { insertDeployment, lockApp, supersedeQueued } from './deployment-statements.ts'
+import type { DeploymentRow } from '../model/deployment-row.ts'
+import { insertDeployment, lockApp, supersedeQueued } from '../model/deployment-statements.ts'
 
 export interface NewDeployment {
   /** Branch, tag or commit. */

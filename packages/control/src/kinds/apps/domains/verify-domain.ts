@@ -1,5 +1,5 @@
 import { recordNameOf } from '@offshoot/contract/app-domain'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { type AppDomainRow, recordValueOf } from './app-domain-row.ts'
 import { lockDomain, markDomainVerified, releaseDomain } from './app-domain-statements.ts'

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { gitCallbackQuery } from '@offshoot/contract/git-provider'
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { bindInstallation, takeConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { insertConnect } from './git-provider-statements.ts'
 import { providerOf } from './provider-of.ts'

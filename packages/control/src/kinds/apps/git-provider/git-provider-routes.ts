@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { getCallback } from './get-callback.ts'
 import { getConnect } from './get-connect.ts'
 import { installationRoutes } from './installation-routes.ts'

@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { GitCredentials } from '../deploying/git-credentials.ts'
-import type { GitProvider } from './git-provider.ts'
+import type { GitCredentials } from '../model/git-credentials.ts'
+import type { GitProvider } from '../model/git-provider.ts'
 import { installationOfAccount } from './git-provider-statements.ts'
 
 /**

@@ -8,7 +8,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, type ListOrder, listPage } from '../../../platform/http/page-of.ts'

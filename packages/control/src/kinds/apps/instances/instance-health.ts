@@ -6,8 +6,8 @@ import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from '../deploying/health.ts'
 import { inPages } from '../../../platform/db/pages.ts'
 import { liveAgent } from '../../../fleet/live-agent.ts'
-import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { drainInstance, hasInstances, servingInstances, type ServingRow } from './instance-statements.ts'
+import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
+import { drainInstance, hasInstances, servingInstances, type ServingRow } from '../model/instance-statements.ts'
 
 /** Instances per query, and instances checked at the same time. */
 const PAGE = 200

@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import { deploymentOfApp, lockApp } from '../deployments/deployment-statements.ts'
+import { deploymentOfApp, lockApp } from '../model/deployment-statements.ts'
 import { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from '../deploying/health.ts'
 import { forkSandbox } from '../../sandboxes/forks/fork-sandbox.ts'
 import { liveAgent } from '../../../fleet/live-agent.ts'
-import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { claimInstance, forgetInstance, type InstanceRow, noteNeeded, setServing } from './instance-statements.ts'
+import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
+import {
+  claimInstance,
+  forgetInstance,
+  type InstanceRow,
+  noteNeeded,
+  setServing,
+} from '../model/instance-statements.ts'
 
 /** Milliseconds until a fork of a healthy instance is healthy. */
 const HEALTHY_MS = 5_000

@@ -6,7 +6,7 @@ import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { edgeApps } from '../edge-app-statements.ts'
 import { makeLive } from '../deploying/make-live.ts'
-import type { DeploymentRow } from '../deployments/deployment-row.ts'
+import type { DeploymentRow } from '../model/deployment-row.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 

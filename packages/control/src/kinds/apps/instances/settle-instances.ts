@@ -2,8 +2,14 @@ import type { Logger } from 'pino'
 import type { Remover } from '../../../fleet/agent-or-retired.ts'
 import { inPages } from '../../../platform/db/pages.ts'
 import { isQuiet } from '../deploying/is-quiet.ts'
-import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
-import { drainingInstances, drainSpare, forgetInstance, forgetLost, hasInstances } from './instance-statements.ts'
+import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
+import {
+  drainingInstances,
+  drainSpare,
+  forgetInstance,
+  forgetLost,
+  hasInstances,
+} from '../model/instance-statements.ts'
 
 /**
  * Drains instances that are no longer needed, and removes drained ones once their requests have finished.

@@ -4,11 +4,11 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { parseWith } from '../../../platform/http/body.ts'
 import { type ListOrder, listPage } from '../../../platform/http/page-of.ts'
-import { appFilters } from '../app-filters.ts'
-import { APP_COLUMNS, type AppRow } from '../app-row.ts'
-import { findApp } from '../find-app.ts'
-import { presentAppOf } from '../present-app.ts'
-import type { AppsContext } from '../apps-context.ts'
+import { appFilters } from '../model/app-filters.ts'
+import { APP_COLUMNS, type AppRow } from '../model/app-row.ts'
+import { findApp } from '../model/find-app.ts'
+import { presentAppOf } from '../model/present-app.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 
 /** Newest pull request first. */
 const ORDER: ListOrder<AppRow> = {

@@ -1,4 +1,4 @@
-import type { AppRow } from '../app-row.ts'
+import type { AppRow } from '../model/app-row.ts'
 import { statement } from '../../../platform/db/statement.ts'
 
 /** Previews of one app at the same time. */

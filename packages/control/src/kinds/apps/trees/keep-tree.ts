@@ -3,10 +3,10 @@ import { APP_TEMPLATE } from '@offshoot/contract/app'
 import { buildFromSandbox } from '../../../fleet/build-calls.ts'
 import { AgentUnreachable } from '../../../fleet/agent-failure.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import type { Deploying } from '../deploying/deploying.ts'
+import type { Deploying } from '../project/deploying.ts'
 import type { GuestShell } from '../../sandboxes/guest-shell.ts'
-import { lockApp } from '../deployments/deployment-statements.ts'
-import { sandboxById } from '../../sandboxes/sandbox-statements.ts'
+import { lockApp } from '../model/deployment-statements.ts'
+import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
 import { claimTree, disownOtherTree, disownTree, type TreeRow } from './tree-statements.ts'
 
 const CLEAN_SECONDS = 60

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { planBuild } from '../deploying/build-plan.ts'
-import { parseProject } from '../deploying/read-project.ts'
+import { planBuild } from '../project/build-plan.ts'
+import { parseProject } from '../project/read-project.ts'
 import { treeKey } from './tree-key.ts'
 
 const APP = { env: Buffer.from('sealed'), port: 3000 }

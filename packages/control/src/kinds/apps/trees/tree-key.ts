@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { AppRow } from '../app-row.ts'
-import type { BuildPlan } from '../deploying/build-plan.ts'
-import type { Project } from '../deploying/read-project.ts'
+import type { AppRow } from '../model/app-row.ts'
+import type { BuildPlan } from '../project/build-plan.ts'
+import type { Project } from '../project/read-project.ts'
 
 /** Scripts that npm and similar tools run during an install. Their results may depend on any file in the folder. */
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepublish', 'preprepare', 'prepare', 'postprepare']

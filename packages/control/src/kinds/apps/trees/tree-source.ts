@@ -1,6 +1,6 @@
 import { APP_TEMPLATE } from '@offshoot/contract/app'
 import { ApiError } from '@offshoot/contract/errors'
-import type { AppsContext } from '../apps-context.ts'
+import type { AppsContext } from '../model/apps-context.ts'
 import type { BootSource } from '../../sandboxes/boot-source.ts'
 import { isCandidate } from '../../../fleet/placement/candidates.ts'
 import type { TreeRow } from './tree-statements.ts'

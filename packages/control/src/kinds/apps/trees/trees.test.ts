@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { GitCredentials } from '../deploying/git-credentials.ts'
+import type { GitCredentials } from '../model/git-credentials.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAppGuest } from '../../../test/fake-app-guest.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'

@@ -1,7 +1,7 @@
 import { PLANS } from '@offshoot/contract/plan'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { AccountRow } from '../../orgs/account-statements.ts'
+import type { AccountRow } from '../../orgs/identity/account-statements.ts'
 import { accountRefusal, planRefusal } from './refusal.ts'
 
 const account: AccountRow = {

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { Plan } from '@offshoot/contract/plan'
-import type { AccountRow } from '../../orgs/account-statements.ts'
-import type { MonthRow } from '../credit-statements.ts'
+import type { AccountRow } from '../../orgs/identity/account-statements.ts'
+import type { MonthRow } from '../model/credit-statements.ts'
 import type { Holdings } from './quota-statements.ts'
 
 /** What a request needs in addition to the workspace's holdings. */

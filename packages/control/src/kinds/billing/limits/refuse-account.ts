@@ -1,6 +1,6 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { BillingContext } from '../billing-context.ts'
-import { accountOfWorkspace } from '../../orgs/account-statements.ts'
+import type { BillingContext } from '../model/billing-context.ts'
+import { accountOfWorkspace } from '../../orgs/identity/account-statements.ts'
 import { accountRefusal } from './refusal.ts'
 
 /** @throws ApiError 402 if the workspace may create nothing */

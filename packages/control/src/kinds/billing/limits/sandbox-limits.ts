@@ -1,10 +1,10 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type PlanName, PLANS } from '@offshoot/contract/plan'
 import type { SandboxLimits } from '@offshoot/contract/sandbox-limits'
-import type { BillingContext } from '../billing-context.ts'
+import type { BillingContext } from '../model/billing-context.ts'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { unsettleWorkspace } from './quota-statements.ts'
-import { accountOfWorkspace } from '../../orgs/account-statements.ts'
+import { accountOfWorkspace } from '../../orgs/identity/account-statements.ts'
 
 /** The performance limits of each sandbox of a workspace. */
 export async function sandboxLimitsOf(

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { PlanName } from '@offshoot/contract/plan'
 import type { Queryable } from '../../../platform/db/statement.ts'
-import { accountOf, type PlanSource, upsertPlan } from '../../orgs/account-statements.ts'
+import { accountOf, type PlanSource, upsertPlan } from '../../orgs/identity/account-statements.ts'
 import { retellLimits } from './sandbox-limits.ts'
 
 /**

@@ -10,7 +10,7 @@ import { FakeAgent } from '../../../test/fake-agent.ts'
 import { fakeDatabase } from '../../../test/fake-database.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { startPostgres, type TestPostgres } from '../../../test/postgres.ts'
-import { openSecrets } from '../secrets.ts'
+import { openSecrets } from '../model/secrets.ts'
 import { PER_DATABASE } from './connections.ts'
 
 interface Served {

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { databaseUser, DATABASE_NAME } from '@offshoot/contract/database'
 import { FairLimit } from '@offshoot/kit/fair-limit'
-import type { DatabaseRow } from '../database-row.ts'
+import type { DatabaseRow } from '../model/database-row.ts'
 import { type AnswerMemory, AnswersMemory } from './answer-memory.ts'
 import { type Connections, PER_DATABASE } from './connections.ts'
 import { neonSql } from './neon.ts'

@@ -11,7 +11,7 @@ import {
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { listPage } from '../../../platform/http/page-of.ts'

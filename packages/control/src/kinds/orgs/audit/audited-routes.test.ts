@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { hashInvitation } from '../invite-member.ts'
-import { insertInvitation } from '../invitation-statements.ts'
+import { insertInvitation } from '../identity/invitation-statements.ts'
 import { insertMember } from '../identity/membership-statements.ts'
 
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`

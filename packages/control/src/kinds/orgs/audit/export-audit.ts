@@ -3,7 +3,7 @@ import type { AuditEntry, AuditFilter } from '@offshoot/contract/audit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runFor } from '../../../platform/db/tenant-pool.ts'
 import { allPages } from '../../../platform/http/page-of.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 import { AUDIT_ORDER, auditConditions, type AuditRow, SELECT_AUDIT } from './audit-query.ts'
 
 /** Entries that control reads at once. It reads more only when the caller has taken these. */

@@ -2,7 +2,7 @@ import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto'
 import type pg from 'pg'
 import { statement } from '../../../platform/db/statement.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
-import type { Keyring } from '../../../platform/keyring.ts'
+import type { Keyring } from '../../../platform/secrets/keyring.ts'
 
 /** Values resealed in one transaction. */
 const BATCH = 100

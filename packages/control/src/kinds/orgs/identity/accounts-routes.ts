@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { libraryRefusal } from './library-refusal.ts'
 import { CLIENT_IP_HEADER } from './accounts.ts'
 

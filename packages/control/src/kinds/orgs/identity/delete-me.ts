@@ -7,8 +7,8 @@ import { recordDeed } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { type UserCaller, userOf } from '../../../platform/http/caller.ts'
-import { closeOrg, markOrgDeleted } from '../org-statements.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import { closeOrg, markOrgDeleted } from './org-statements.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import {
   forgetInAuditLog,
   isFreshSession,

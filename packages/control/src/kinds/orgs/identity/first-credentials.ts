@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { ensureAccount } from '../account-statements.ts'
+import { ensureAccount } from './account-statements.ts'
 import type { Accounts } from './accounts.ts'
 import { mintApiKey } from './api-key.ts'
 import { insertApiKey } from './api-key-statements.ts'

@@ -3,7 +3,7 @@ import { type AccessToken, accessToken, accessTokenBody, DEFAULT_ACCESS_SECONDS 
 import type { FastifyInstance } from 'fastify'
 import { parseBody } from '../../../platform/http/body.ts'
 import { userOf } from '../../../platform/http/caller.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from './orgs-context.ts'
 
 /**
  * `POST /v1/me/access-tokens`: a JWT for one workspace, with a short life and, if asked for, scopes. It ends with the

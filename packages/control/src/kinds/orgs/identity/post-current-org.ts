@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { chooseOrgBody, chosenOrg, type ChosenOrg } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { userOf } from '../../../platform/http/caller.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { chooseWorkspace } from './membership-statements.ts'

@@ -1,7 +1,7 @@
 import { createdToken, createTokenBody } from '@offshoot/contract/token'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from './orgs-context.ts'
 import { userOf } from '../../../platform/http/caller.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeToken } from './make-token.ts'

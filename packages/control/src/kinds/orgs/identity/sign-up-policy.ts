@@ -1,7 +1,7 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import { APIError } from 'better-auth/api'
 import type pg from 'pg'
-import { openInvitation } from '../invitation-statements.ts'
+import { openInvitation } from './invitation-statements.ts'
 
 /** Refuses a sign-up that the policy forbids. Bootstrap creates its own account under `open`. @throws APIError 403 */
 export async function refuseSignUp(pool: pg.Pool, policy: ControlConfig['sign_up'], email: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { agentUsage, type AgentUsage } from '@offshoot/contract/sandbox-metrics'
 import type { FastifyInstance } from 'fastify'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 
 /**
  * Milliseconds for an agent to list its sandboxes. Less than the ten seconds after which Prometheus aborts a scrape.

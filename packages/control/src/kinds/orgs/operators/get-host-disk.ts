@@ -1,7 +1,7 @@
 import { agentDisk, hostDisk } from '@offshoot/contract/agent-disk'
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../../fleet/agent-failure.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 import { operatedHost } from './operated-host.ts'
 
 /** Milliseconds for an agent to examine all of its files. */

@@ -7,7 +7,7 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuse } from '../../../fleet/agent-failure.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { cutPage, decodeCursor, type ListOrder } from '../../../platform/http/page-of.ts'
 import { operatedHost } from './operated-host.ts'

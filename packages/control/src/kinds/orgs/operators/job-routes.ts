@@ -13,7 +13,7 @@ import {
   retryJob,
   SELECT_JOBS,
 } from '../../../platform/jobs/operated-jobs.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 
 const TAG = 'Operators'
 const JOB_ID = /^[1-9]\d{0,17}$/

@@ -2,7 +2,7 @@ import type { AgentInfo } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 
 export interface OperatedHost extends Pick<KnownAgent, 'client'> {
   readonly info: AgentInfo

@@ -15,8 +15,8 @@ import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordDeed } from '../../../platform/audit/audit-statements.ts'
 import { parseBody, parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, listPage } from '../../../platform/http/page-of.ts'
-import type { OrgsContext } from '../orgs-context.ts'
-import { mintOperatorKey } from './operator-keys.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
+import { mintOperatorKey } from '../identity/operator-keys.ts'
 import { findOperator, keepingAnOwner } from './operator-routes.ts'
 import {
   insertOperatorKey,
@@ -24,7 +24,7 @@ import {
   type OperatorKeyRow,
   revokeOperatorKey,
   SELECT_OPERATOR_KEYS,
-} from './operator-statements.ts'
+} from '../identity/operator-statements.ts'
 
 const TAG = 'Operators'
 const URL = '/v1/admin/operators/:id/keys'

@@ -16,7 +16,7 @@ import { recordDeed } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody, parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, listPage } from '../../../platform/http/page-of.ts'
-import type { OrgsContext } from '../orgs-context.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
 import {
   changeOperator,
   insertOperator,
@@ -28,7 +28,7 @@ import {
   removeOperator,
   revokeKeysOfOperator,
   SELECT_OPERATORS,
-} from './operator-statements.ts'
+} from '../identity/operator-statements.ts'
 
 const TAG = 'Operators'
 const URL = '/v1/admin/operators'

@@ -7,7 +7,7 @@ import type { Queryable } from '../../../platform/db/statement.ts'
 import { storable } from '../../../platform/db/storable.ts'
 import { dayOf, EventPartitions } from './event-partitions.ts'
 import { appendEvents } from './event-statements.ts'
-import { EVENT_DAYS, type EventFilter, type EventStore } from './event-store.ts'
+import { EVENT_DAYS, type EventFilter, type EventStore } from '../model/event-store.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 /** Days for which partitions are created in advance. */

@@ -1,6 +1,6 @@
 import { type Fork, fork, forkBody } from '@offshoot/contract/fork'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'

@@ -1,6 +1,6 @@
 import { lifecycle, lifecyclePatch } from '@offshoot/contract/lifecycle'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { changeLifecycle } from './change-lifecycle.ts'

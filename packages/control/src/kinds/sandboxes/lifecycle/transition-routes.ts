@@ -5,14 +5,14 @@ import { z } from 'zod'
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { applyStatus } from '../../../fleet/record-statements.ts'
 import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { placeOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxPlace } from '../../../fleet/sandbox-places.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'
-import { sandboxById } from '../sandbox-statements.ts'
+import { sandboxById } from '../model/sandbox-statements.ts'
 
 const SUMMARIES: Record<Transition, string> = {
   pause: 'Stop the vCPUs; memory stays',

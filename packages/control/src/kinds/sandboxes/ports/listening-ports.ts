@@ -1,6 +1,6 @@
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { readListeners } from '../../../fleet/sandbox-calls.ts'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 

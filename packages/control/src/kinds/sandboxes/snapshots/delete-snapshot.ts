@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { findOwnSnapshot } from './find-snapshot.ts'
 import { removeSnapshot } from './remove-snapshot.ts'

@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { snapshot } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { findSnapshot } from './find-snapshot.ts'
 import { presentSnapshot } from './snapshot-row.ts'

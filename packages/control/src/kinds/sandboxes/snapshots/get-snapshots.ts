@@ -3,7 +3,7 @@ import { snapshot, snapshotListQuery } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { callerOf } from '../../../platform/http/caller.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import {

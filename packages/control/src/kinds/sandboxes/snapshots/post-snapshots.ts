@@ -1,7 +1,7 @@
 import { snapshot } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import type { SandboxesContext } from '../sandboxes-context.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeSnapshot } from './make-snapshot.ts'

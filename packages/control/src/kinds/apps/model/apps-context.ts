@@ -1,0 +1,23 @@
+import type { Seal } from '../../../platform/secrets/seal.ts'
+import type { DatabasesContext } from '../../databases/databases-context.ts'
+import type { AppChanges } from './app-changes.ts'
+import type { Deployer } from './deployer.ts'
+import type { GitCredentials } from './git-credentials.ts'
+import type { DnsTexts } from './dns-texts.ts'
+import type { GitProvider } from './git-provider.ts'
+import type { Scaler } from './scaler.ts'
+
+export interface AppsContext extends DatabasesContext {
+  /** Encrypts the variables of apps. */
+  readonly appSecrets: Seal
+  /** Encrypts the private keys of certificates. */
+  readonly certificateKeys: Seal
+  /** Reads the DNS records that verify a domain. */
+  readonly dnsTexts: DnsTexts
+  readonly deployer: Deployer
+  readonly scaler: Scaler
+  readonly appChanges: AppChanges
+  /** `null` if the operator has configured none. */
+  readonly gitProvider: GitProvider | null
+  readonly gitCredentials: GitCredentials
+}

@@ -1,0 +1,128 @@
+import type { Egress } from '@offshoot/contract/sandbox'
+import { REMOVABLE } from '../../../fleet/removable.ts'
+import { statement } from '../../../platform/db/statement.ts'
+import { TOLD_AGAIN } from '../../../platform/db/told-again.ts'
+import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
+
+/** `ttl_seconds` counts from the insert. A persistent sandbox does not expire. */
+export const insertCreating = statement<
+  SandboxRow,
+  [
+    id: string,
+    workspaceId: string,
+    agentId: string,
+    creator: number,
+    template: string,
+    cpu: number,
+    memoryMb: number,
+    metadata: string,
+    persistent: boolean,
+    ttlSeconds: number,
+    idleTimeoutSeconds: number,
+    fromSnapshot: string | null,
+    egress: Egress,
+    /** JSON: `[{name, read_only}]` */
+    volumes: string,
+    managedBy: Manager['by'] | null,
+    /** The id of that feature's resource. */
+    managedId: string | null,
+  ]
+>(
+  'insert-creating',
+  `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+     case when $9 then null else now() + make_interval(secs => $10::int) end)
+   returning ${sandboxColumns()}`,
+)
+
+/** The sandboxes of an app or a database. */
+export const sandboxesManagedBy = statement<SandboxRow, [managedBy: Manager['by'], managedId: string]>(
+  'sandboxes-managed-by',
+  `select ${sandboxColumns()} from sandboxes where managed_by = $1 and managed_id = $2`,
+)
+
+/** Moves the row to the next agent before that agent is asked. */
+export const moveCreating = statement<{ id: string }, [id: string, agentId: string]>(
+  'move-creating',
+  `update sandboxes set agent_id = $2 where id = $1 and status = 'creating' returning id`,
+)
+
+/** Applies the agent's answer to a create. Changes nothing and returns no row if the log's record was applied first. */
+export const setCreated = statement<
+  SandboxRow,
+  [
+    id: string,
+    agentId: string,
+    status: string,
+    bootMs: number | null,
+    bootMode: string | null,
+    guestIp: string | null,
+    cpu: number,
+    memoryMb: number,
+    seq: number,
+  ]
+>(
+  'set-created',
+  `${TOLD_AGAIN}
+   update sandboxes set status = $3, boot_ms = $4, boot_mode = $5, guest_ip = $6, cpu = $7, memory_mb = $8,
+     last_event_seq = $9
+   from told_again where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
+   returning ${sandboxColumns()}`,
+)
+
+export const sandboxById = statement<SandboxRow, [id: string]>(
+  'sandbox-by-id',
+  `select ${sandboxColumns()} from sandboxes where id = $1`,
+)
+
+/** Removes the rows of failed creates, so that they do not count against the quota. */
+export const removeCreating = statement<{ id: string }, [ids: readonly string[]]>(
+  'remove-creating',
+  `with removed as (delete from sandboxes where id = any($1) and status = 'creating' returning id),
+     uncounted as (delete from sandbox_creates using removed where sandbox_id = removed.id)
+   select id from removed`,
+)
+
+export const removeSandboxRow = statement<{ id: string }, [id: string]>(
+  'remove-sandbox',
+  'delete from sandboxes where id = $1 returning id',
+)
+
+/** For the gauge of sandboxes by status. */
+export const countByStatus = statement<{ status: string; count: number }, []>(
+  'count-by-status',
+  'select status, count(*) as count from sandboxes group by status',
+)
+
+/**
+ * Expired sandboxes (by the database's clock) and those with a pending deletion, without those that a feature owns,
+ * because the feature deletes them. Sandboxes that are paused for lack of credit do not expire. The trigger
+ * `job_remove_sandbox` computes the same time.
+ */
+const EXPIRED = `(managed_by is null or managed_by = 'proof') and ${REMOVABLE}
+  and (deletion_due_at <= now()
+    or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))`
+
+/** @param agents the reachable agents */
+export const expiredIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
+  'expired-sandbox-ids',
+  `select id from sandboxes where ${EXPIRED} order by coalesce(deletion_due_at, expires_at) limit $1`,
+)
+
+/** No row: the sandbox is not due, or its agent is not reachable. */
+export const expiredSandbox = statement<SandboxRow, [id: string, agents: readonly string[]]>(
+  'expired-sandbox',
+  `select ${sandboxColumns()} from sandboxes where id = $1 and ${EXPIRED}`,
+)
+
+/** The job of the sandbox removes it. */
+export const setDeletionDue = statement<never, [id: string]>(
+  'set-sandbox-deletion-due',
+  'update sandboxes set deletion_due_at = now() where id = $1',
+)
+
+export const retryDeletion = statement<never, [id: string, afterSeconds: number]>(
+  'retry-deletion',
+  'update sandboxes set deletion_due_at = now() + make_interval(secs => $2) where id = $1 and deletion_due_at is not null',
+)

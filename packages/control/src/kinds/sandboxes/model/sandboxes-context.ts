@@ -1,0 +1,7 @@
+import type { BillingContext } from '../../billing/model/billing-context.ts'
+import type { EventStore } from './event-store.ts'
+
+export interface SandboxesContext extends BillingContext {
+  /** The events of the last 90 days. */
+  readonly events: EventStore
+}

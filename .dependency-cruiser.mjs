@@ -2,7 +2,7 @@
  * Enforces the import direction of ARCHITECTURE.md (`npm run imports`):
  * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
  * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order;
- * inside each layer, and inside the edge: the folders, in their order.
+ * inside each layer, and inside kit, edge and up: the folders, in their order.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -114,32 +114,38 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
   ]
 })
 
-const EDGE = '^packages/edge/src/'
-const EDGE_TESTS = '(\\.test\\.ts$|^packages/edge/src/test/)'
+/** The folders of smaller packages, lowest first; `.` stands for the files directly in `src`. */
+const packageFolders = {
+  kit: inOrder('. otlp'),
+  edge: inOrder('agents http limits apps certificates postgres preview front .'),
+  up: inOrder('base images host services config .'),
+}
 
-/** The folders of the edge, lowest first. The wiring (`edge.ts`, `main.ts`) is above all of them. */
-const edgeFolders = inOrder('agents http limits apps certificates postgres preview front')
-
-const edgeRules = [
-  {
-    name: 'edge-has-only-ordered-folders',
-    severity: 'error',
-    from: { path: `${EDGE}[^/]+/`, pathNot: [`${EDGE}(${edgeFolders.join('|')})/`, EDGE_TESTS] },
-    to: { path: '^packages/' },
-  },
-  ...edgeFolders.map((folder, place) => ({
-    name: `edge-${folder}-imports-only-folders-below`,
-    severity: 'error',
-    from: { path: `${EDGE}${folder}/`, pathNot: EDGE_TESTS },
-    to: { path: EDGE, pathNot: `${EDGE}(${edgeFolders.slice(0, place + 1).join('|')})/` },
-  })),
-]
+const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {
+  const src = `^packages/${name}/src/`
+  const tests = `(\\.test\\.ts$|${src}test/)`
+  const pathOf = (folder) => (folder === '.' ? `${src}[^/]+$` : `${src}${folder}/`)
+  return [
+    {
+      name: `${name}-has-only-ordered-folders`,
+      severity: 'error',
+      from: { path: src, pathNot: [...folders.map(pathOf), tests] },
+      to: { path: '^packages/' },
+    },
+    ...folders.map((folder, place) => ({
+      name: `${name}-${folder === '.' ? 'files' : folder}-imports-only-folders-below`,
+      severity: 'error',
+      from: { path: pathOf(folder), pathNot: tests },
+      to: { path: src, pathNot: folders.slice(0, place + 1).map(pathOf) },
+    })),
+  ]
+})
 
 export default {
   forbidden: [
     ...agentRules,
     ...controlRules,
-    ...edgeRules,
+    ...packageRules,
     {
       name: 'agent-store-does-not-know-that-vms-run',
       severity: 'error',

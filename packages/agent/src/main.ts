@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { startTelemetry } from '@offshoot/kit/telemetry'
+import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'

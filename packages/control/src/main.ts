@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
-import { startTelemetry } from '@offshoot/kit/telemetry'
+import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
 import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
 import { pino } from 'pino'
 import { startControl } from './control.ts'

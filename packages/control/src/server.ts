@@ -1,5 +1,5 @@
 import { isWebSocketUpgrade, routeUpgrades } from '@offshoot/kit/http-upgrades'
-import { traceRequests } from '@offshoot/kit/telemetry'
+import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { type Control, KINDS } from './control.ts'
 import { getHealthz } from './fleet/get-healthz.ts'

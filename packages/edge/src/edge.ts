@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
-import { isTracing, serveTraced } from '@offshoot/kit/telemetry'
+import { isTracing, serveTraced } from '@offshoot/kit/otlp/telemetry'
 import type { Logger } from 'pino'
 import { Agent } from './agents/agent.ts'
 import { EdgeCredential } from './agents/edge-credential.ts'

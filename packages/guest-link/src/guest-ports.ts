@@ -1,6 +1,6 @@
 import { encodeFrame, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { startGuestSpan } from '@offshoot/kit/telemetry'
+import { startGuestSpan } from '@offshoot/kit/otlp/telemetry'
 import type { GuestConnection } from './guest-connection.ts'
 import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteConnection } from './remote-connection.ts'

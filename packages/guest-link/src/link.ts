@@ -1,6 +1,6 @@
 import { encodeFrame, encodeMessage, FrameFlag, FrameType } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { startGuestSpan } from '@offshoot/kit/telemetry'
+import { startGuestSpan } from '@offshoot/kit/otlp/telemetry'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'

@@ -1,15 +1,15 @@
 import { access } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
-import { dataLayout, doesDataDirExist } from './data-layout.ts'
-import type { UpArguments } from './arguments.ts'
+import { dataLayout, doesDataDirExist } from './base/data-layout.ts'
+import type { UpArguments } from './base/arguments.ts'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
-import { repositoryRoot } from './repository.ts'
-import { runCommand } from './run-command.ts'
+import { repositoryRoot } from './base/repository.ts'
+import { runCommand } from './base/run-command.ts'
 import { endProcess } from './services/end-process.ts'
 import { endOrphans } from './services/orphans.ts'
 import { readRunningRecord } from './services/running-record.ts'
-import { SetupFailure } from './setup-failure.ts'
+import { SetupFailure } from './base/setup-failure.ts'
 
 /** Long enough for a supervisor that stops its services one after the other, each with its own wait. */
 const SUPERVISOR_STOPS_WITHIN_MS = 60_000

@@ -1,9 +1,9 @@
-import { parseArguments, UsageError, type UpArguments } from './arguments.ts'
+import { parseArguments, UsageError, type UpArguments } from './base/arguments.ts'
 import { down } from './down.ts'
 import { prepare } from './prepare.ts'
-import { SetupFailure } from './setup-failure.ts'
+import { SetupFailure } from './base/setup-failure.ts'
 import { up } from './up.ts'
-import { USAGE } from './usage.ts'
+import { USAGE } from './base/usage.ts'
 
 /** The user ended the program: no error message. */
 class Stopped extends Error {

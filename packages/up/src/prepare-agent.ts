@@ -1,7 +1,7 @@
 import { Deadline } from '@offshoot/kit/deadline'
-import { repositoryRoot } from './repository.ts'
-import { CommandFailed, runCommand } from './run-command.ts'
-import { SetupFailure } from './setup-failure.ts'
+import { repositoryRoot } from './base/repository.ts'
+import { CommandFailed, runCommand } from './base/run-command.ts'
+import { SetupFailure } from './base/setup-failure.ts'
 
 const PREPARE_WITHIN_MS = 600_000
 const COMPLAINT_MAX_LINES = 20

@@ -1,11 +1,11 @@
-import type { UpArguments } from './arguments.ts'
+import type { UpArguments } from './base/arguments.ts'
 import { ensureDebianPackages } from './host/debian-packages.ts'
 import { checkResources, SETUP_NEEDS } from './host/resources.ts'
 import { buildImages } from './images/build-images.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
-import { Progress } from './progress.ts'
-import { templatesFolder } from './repository.ts'
+import { Progress } from './images/progress.ts'
+import { templatesFolder } from './base/repository.ts'
 
 /** `bin/up --prepare`: installs Debian packages and builds images, so that later starts need not. */
 export async function prepare(args: UpArguments, stop: AbortSignal): Promise<void> {

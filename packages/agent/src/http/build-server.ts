@@ -1,6 +1,6 @@
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
-import { traceRequests } from '@offshoot/kit/telemetry'
+import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { answerErrors } from './request/answer-errors.ts'

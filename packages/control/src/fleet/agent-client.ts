@@ -11,7 +11,7 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { UpgradeAnswer } from '@offshoot/kit/http-upgrades'
-import { serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
+import { serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import { Pool, type Dispatcher } from 'undici'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type AgentSandbox, agentSandbox, type AgentSandboxList, agentSandboxList } from '@offshoot/contract/agent-api'
-import { serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
+import { serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import { Pool } from 'undici'
 import { EdgeCredential } from './edge-credential.ts'
 

@@ -5,7 +5,7 @@ import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { sendUpgrade } from '@offshoot/kit/http-upgrades'
-import { startClientSpan } from '@offshoot/kit/telemetry'
+import { startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import type { Agent } from './agent.ts'
 
 /** Milliseconds that requests wait for an agent that restarts. */

@@ -1,4 +1,4 @@
-import { isTracing, serverAttributes, startClientSpan } from '@offshoot/kit/telemetry'
+import { isTracing, serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import { request } from 'undici'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 

@@ -1,4 +1,4 @@
-import { traceHeaders } from '@offshoot/kit/telemetry'
+import { traceHeaders } from '@offshoot/kit/otlp/telemetry'
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
 import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
 import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'

@@ -1,4 +1,4 @@
-import { type Telemetry, startTelemetry } from '@offshoot/kit/telemetry'
+import { type Telemetry, startTelemetry } from '@offshoot/kit/otlp/telemetry'
 import { OtlpReceiver } from '@offshoot/kit/test/otlp-receiver'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { serveEdge } from '../test/serve-edge.ts'

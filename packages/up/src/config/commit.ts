@@ -1,6 +1,6 @@
 import { Deadline } from '@offshoot/kit/deadline'
-import { repositoryRoot } from '../repository.ts'
-import { runCommand } from '../run-command.ts'
+import { repositoryRoot } from '../base/repository.ts'
+import { runCommand } from '../base/run-command.ts'
 
 /** The commit of this checkout; `unknown` without git or outside a checkout. */
 export async function readCommit(): Promise<string> {

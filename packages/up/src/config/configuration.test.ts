@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { controlSettings } from '@offshoot/contract/control-settings'
 import { agentConfig } from '@offshoot/contract/process-config'
-import { dataLayout } from '../data-layout.ts'
+import { dataLayout } from '../base/data-layout.ts'
 import { agentConfiguration, controlConfiguration, edgeConfiguration } from './configuration.ts'
 
 const inputs = {

@@ -4,9 +4,9 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { z } from 'zod'
 import { HOST } from './configuration.ts'
-import type { DataLayout } from '../data-layout.ts'
-import { repositoryRoot } from '../repository.ts'
-import { runCommand } from '../run-command.ts'
+import type { DataLayout } from '../base/data-layout.ts'
+import { repositoryRoot } from '../base/repository.ts'
+import { runCommand } from '../base/run-command.ts'
 
 const BOOTSTRAP_WITHIN_MS = 60_000
 

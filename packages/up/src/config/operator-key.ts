@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { secret } from './secret.ts'
+import { secret } from '../base/secret.ts'
 
 /**
  * The operator's key for `/v1/admin`. Created at the first start; stored in `credentials.json` and in the secrets.

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { controlSettings } from '@offshoot/contract/control-settings'
 import type { z } from 'zod'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 
 export type Settings = z.infer<typeof controlSettings>
 

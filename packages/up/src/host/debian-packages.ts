@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { runCommand } from '../run-command.ts'
-import { SetupFailure } from '../setup-failure.ts'
+import { runCommand } from '../base/run-command.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 
 /** Debian packages of the programs that Offshoot runs on the host. */
 function neededPackages(): readonly string[] {

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 import { missingPackages } from './debian-packages.ts'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { availableMemoryBytes, checkResources } from './resources.ts'

@@ -1,6 +1,6 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 
 const GIB = 1024 ** 3
 const MIB = 1024 ** 2

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
-import type { Progress } from '../progress.ts'
-import { SetupFailure } from '../setup-failure.ts'
+import type { Progress } from './progress.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 

@@ -1,6 +1,6 @@
 import { chmod, copyFile, cp, mkdir, symlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { runCommand } from '../run-command.ts'
+import { runCommand } from '../base/run-command.ts'
 import { fetchDebianPackage } from './debian-package.ts'
 import type { BusyboxRecipe } from './recipe.ts'
 import type { OwnerOfPath, RootFolder } from './root-folder.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { runCommand } from '../run-command.ts'
+import { runCommand } from '../base/run-command.ts'
 
 const FORMAT = '$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(COMPONENT)'
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CommandFailed, runCommand } from '../run-command.ts'
-import { SetupFailure } from '../setup-failure.ts'
+import { CommandFailed, runCommand } from '../base/run-command.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 import type { StepWork } from './step.ts'
 
 /** Debian's name of this machine's architecture: `amd64`, `arm64`. */

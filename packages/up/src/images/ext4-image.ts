@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { runCommand } from '../run-command.ts'
+import { runCommand } from '../base/run-command.ts'
 import type { OwnerOfPath, RootFolder } from './root-folder.ts'
 
 const SMALL_DISK_MIB = 512

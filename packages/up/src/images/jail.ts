@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { repositoryRoot } from '../repository.ts'
-import { runCommand } from '../run-command.ts'
+import { repositoryRoot } from '../base/repository.ts'
+import { runCommand } from '../base/run-command.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 

@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { repositoryRoot } from '../repository.ts'
-import { runCommand } from '../run-command.ts'
+import { repositoryRoot } from '../base/repository.ts'
+import { runCommand } from '../base/run-command.ts'
 import type { DebianRecipe } from './recipe.ts'
 import type { StepWork } from './step.ts'
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage } from '@offshoot/contract/template-image'
 import { z } from 'zod'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 
 const described = templateImage.omit({ version: true, packages: true }).extend({
   /** Slow to build and rarely needed: built only if OFFSHOOT_TEMPLATES names it. */

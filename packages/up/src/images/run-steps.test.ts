@@ -2,7 +2,7 @@ import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from '../base/setup-failure.ts'
 import { isAnyMissing, runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 

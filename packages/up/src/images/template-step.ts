@@ -1,7 +1,7 @@
 import { chmod, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
-import { repositoryRoot } from '../repository.ts'
+import { repositoryRoot } from '../base/repository.ts'
 import { buildBusyboxRoot } from './busybox-root.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import { buildDebianRoot } from './debian-root.ts'

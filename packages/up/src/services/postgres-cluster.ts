@@ -6,9 +6,9 @@
 import { access, chown, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { DataLayout } from '../data-layout.ts'
-import { runCommand } from '../run-command.ts'
-import { secret } from '../config/secret.ts'
+import type { DataLayout } from '../base/data-layout.ts'
+import { runCommand } from '../base/run-command.ts'
+import { secret } from '../base/secret.ts'
 import { asUnprivileged } from './unprivileged.ts'
 
 const MAKE_WITHIN_MS = 120_000

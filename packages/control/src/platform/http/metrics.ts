@@ -1,4 +1,4 @@
-import { exportMetrics } from '@offshoot/kit/telemetry'
+import { exportMetrics } from '@offshoot/kit/otlp/telemetry'
 import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'

@@ -10,7 +10,7 @@ import {
   type Telemetry,
   traceHeaders,
 } from './telemetry.ts'
-import { attributesOf, OtlpReceiver } from './test/otlp-receiver.ts'
+import { attributesOf, OtlpReceiver } from '../test/otlp-receiver.ts'
 
 let receiver: OtlpReceiver
 let telemetry: Telemetry | null

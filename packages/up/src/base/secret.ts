@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
-import { SetupFailure } from '../setup-failure.ts'
+import { SetupFailure } from './setup-failure.ts'
 
 const SECRET_BYTES = 32
 

@@ -1,5 +1,5 @@
-import type { StepListener } from './images/run-steps.ts'
-import type { Step } from './images/step.ts'
+import type { StepListener } from './run-steps.ts'
+import type { Step } from './step.ts'
 
 /**
  * Prints each piece of work to standard output, with its number and its duration. Skipped pieces are not printed, but

@@ -3,8 +3,8 @@
  * Without one, every function of this file returns after one check.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { MetricSource } from './otlp/prometheus-metrics.ts'
-import type { Otlp, ServedRequest, ServerAttributes, Signal, TraceSpan } from './otlp/otlp.ts'
+import type { MetricSource } from './prometheus-metrics.ts'
+import type { Otlp, ServedRequest, ServerAttributes, Signal, TraceSpan } from './otlp.ts'
 
 const SIGNALS: readonly Signal[] = ['TRACES', 'METRICS', 'LOGS']
 
@@ -35,7 +35,7 @@ export async function startTelemetry(serviceName: string): Promise<Telemetry | n
   const { env } = process
   const signals = env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' ? [] : SIGNALS.filter((each) => isWanted(each))
   if (signals.length === 0) return null
-  const { Otlp } = await import('./otlp/otlp.ts')
+  const { Otlp } = await import('./otlp.ts')
   const started = new Otlp(serviceName, new Set(signals))
   running = started
   return {

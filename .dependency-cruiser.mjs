@@ -83,7 +83,7 @@ const controlLayers = {
   'kinds/sandboxes': inOrder('lsp model events lifecycle ports snapshots forks .'),
   'kinds/databases': inOrder('model broker .'),
   'kinds/apps': inOrder(
-    'model certificates deployments previews domains git-provider project trees deploying instances .',
+    'model certificates deployments previews domains git-provider project dependency-cache deploying instances .',
   ),
 }
 

@@ -3,9 +3,9 @@
  * its address.
  */
 import { randomUUID } from 'node:crypto'
-import { PretendedAgent } from '@offshoot/edge/test/pretended-agent'
+import { FakeAgent } from '@offshoot/edge/test/fake-agent'
 
-const agent = await PretendedAgent.start()
+const agent = await FakeAgent.start()
 const id = randomUUID()
 agent.add(id)
 console.log(JSON.stringify({ url: agent.url, secret: agent.secret, id }))

@@ -73,7 +73,7 @@ describe('certificates of domains', () => {
     await eventually(() => world.isTrusted(domain))
   })
 
-  it('are given up when no order succeeds, until their owner asks again', async () => {
+  it('stop being ordered when no order succeeds, until their owner asks again', async () => {
     const domain = 'never.example.com'
     world.parts.sights.shown = ''
     await world.prove(domain)

@@ -56,7 +56,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'packages/control/src/kinds/apps/instances/scaling.test.ts': 35,
   'packages/control/src/main.test.ts': 28,
   'packages/control/src/kinds/billing/credit.test.ts': 26,
-  'packages/control/src/kinds/apps/trees/trees.test.ts': 25,
+  'packages/control/src/kinds/apps/dependency-cache/dependency-cache.test.ts': 25,
   'packages/control/src/kinds/sandboxes/reaper.test.ts': 22,
   'packages/control/src/kinds/apps/deploying/deploy-faults.test.ts': 19,
   'packages/control/src/fleet/truth.test.ts': 15,

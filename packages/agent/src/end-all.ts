@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { unfailing } from '@offshoot/kit/unfailing-log'
+import { ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { openHost } from './open-host.ts'
 import { DataDirLock } from './machine/host/data-dir-lock.ts'
@@ -17,7 +17,7 @@ try {
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
   const { host, claims, manifests } = await openHost(
     config,
-    pino({ level: 'warn' }, unfailing(pino.destination(2))),
+    pino({ level: 'warn' }, ignoringErrors(pino.destination(2))),
     'end',
   )
   await recover(host, 'end', manifests)

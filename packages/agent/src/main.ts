@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
-import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
+import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
 import { ArchiveWatch } from './sandbox/archives/archive-watch.ts'
@@ -26,7 +26,7 @@ const SWEEP_MS = 50
 
 const config = await loadConfig(process.argv.slice(2))
 const telemetry = await startTelemetry('offshoot-agent')
-const output = unfailing(pino.destination(STANDARD_OUTPUT))
+const output = ignoringErrors(pino.destination(STANDARD_OUTPUT))
 const log = pino(
   { level: config.log_level, ...(telemetry && { mixin: telemetry.logFields }) },
   telemetry?.withExport(output) ?? output,

@@ -6,7 +6,7 @@ import { addFleetMetrics } from './fleet/fleet-metrics.ts'
 import type { AgentHooks } from './fleet/agent-hooks.ts'
 import type { Kind } from './fleet/kind.ts'
 import { forgetOldRemovals, ownCluster } from './fleet/reconcile-statements.ts'
-import { SandboxPlaces } from './fleet/sandbox-places.ts'
+import { SandboxLocations } from './fleet/sandbox-locations.ts'
 import { SandboxReads } from './fleet/sandbox-reads.ts'
 import { AppChanges } from './kinds/apps/model/app-changes.ts'
 import type { AppsContext } from './kinds/apps/model/apps-context.ts'
@@ -25,7 +25,7 @@ import { createAccounts } from './kinds/orgs/identity/accounts.ts'
 import { FailedAttempts } from './kinds/orgs/identity/failed-attempts.ts'
 import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
-import { KnownKeys } from './kinds/orgs/identity/known-keys.ts'
+import { ApiKeyCache } from './kinds/orgs/identity/api-key-cache.ts'
 import { orgs } from './kinds/orgs/kind.ts'
 import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
@@ -46,7 +46,7 @@ import { Periodic } from './platform/jobs/periodic.ts'
 import { type Lane, lane } from './platform/jobs/task.ts'
 import { PostgresBuckets } from './platform/limits/postgres-buckets.ts'
 import { RateLimiter } from './platform/limits/rate-limiter.ts'
-import { TurnsByWorkspace } from './platform/limits/turns-by-workspace.ts'
+import { WorkspaceQueue } from './platform/limits/workspace-queue.ts'
 import { Keyring } from './platform/secrets/keyring.ts'
 import { leavingMails } from './platform/mail/leaving-mails.ts'
 import { mailCarrier } from './platform/mail/mail-carrier.ts'
@@ -123,15 +123,15 @@ export async function startControl(
     keyring,
     answers: new Seal(keyring, 'answers'),
     fleet,
-    places: new SandboxPlaces(pool),
+    locations: new SandboxLocations(pool),
     reads: new SandboxReads(pool),
     accounts,
     jwt: new JwtVerifier(pool, config.public_url, config.jwt_issuers),
-    keys: new KnownKeys(pool, keyUsage),
+    keys: new ApiKeyCache(pool, keyUsage),
     failures: new FailedAttempts(),
     operatorKeys: await OperatorKeys.open(pool, config.operator_key_sha256, log),
     payments,
-    creates: new TurnsByWorkspace(),
+    creates: new WorkspaceQueue(),
     events,
     databaseSecrets,
     brokerConnections,
@@ -192,6 +192,6 @@ export async function startControl(
 /** Runs all statements, even if some fail. */
 async function inTurn(statements: readonly ((pool: pg.Pool) => Promise<unknown>)[], pool: pg.Pool, log: Logger) {
   for (const statement of statements) {
-    await statement(pool).catch((error: unknown) => log.warn({ err: error }, 'sweep put off'))
+    await statement(pool).catch((error: unknown) => log.warn({ err: error }, 'sweep failed: trying again later'))
   }
 }

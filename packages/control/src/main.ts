@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { controlConfig } from '@offshoot/contract/process-config'
 import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
-import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
+import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
-import { backupProofs } from './kinds/databases/prove-backup.ts'
+import { backupVerification } from './kinds/databases/verify-backup.ts'
 import { createServer } from './server.ts'
 
 /** Milliseconds that running requests have to finish after SIGTERM. */
@@ -16,7 +16,7 @@ const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = controlConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
 const telemetry = await startTelemetry('offshoot-control')
-const output = unfailing(pino.destination(STANDARD_OUTPUT))
+const output = ignoringErrors(pino.destination(STANDARD_OUTPUT))
 const log = pino(
   {
     level: config.log_level,
@@ -27,7 +27,7 @@ const log = pino(
 )
 telemetry?.reportTo(log)
 
-const control = await startControl(config, log, backupProofs)
+const control = await startControl(config, log, backupVerification)
 const server = await createServer(control)
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')

@@ -6,17 +6,17 @@ import { Agent } from './agents/agent.ts'
 import { EdgeCredential } from './agents/edge-credential.ts'
 import { AcmeAnswers } from './apps/acme-answers.ts'
 import { AppLoad } from './apps/app-load.ts'
-import { AppPlaces } from './apps/app-places.ts'
+import { AppLocations } from './apps/app-locations.ts'
 import { followApps } from './apps/follow-apps.ts'
 import { LatestApps } from './apps/latest-apps.ts'
 import { reportLoad } from './apps/report-load.ts'
 import { followAgent } from './agents/follow-agent.ts'
-import { Places } from './agents/places.ts'
+import { SandboxLocations } from './agents/sandbox-locations.ts'
 import { openCertificates } from './certificates/certificates.ts'
 import { openDatabaseCertificates } from './certificates/database-certificates.ts'
 import { DomainCertificates } from './certificates/domain-certificates.ts'
 import { Front, type FrontOptions } from './front/front.ts'
-import { handleOwn } from './front/own-host.ts'
+import { answerHealth } from './front/health.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
@@ -38,20 +38,20 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const { suffix, trusts_forwarded: trustsForwarded } = config
   const wakeMs = config.limits.wake_seconds * 1000
   const agents = config.agents.map((agent) => new Agent(agent))
-  const places = new Places(agents)
+  const locations = new SandboxLocations(agents)
   const pools = new GuestPools({ connections: config.limits.concurrent, wakeMs })
   const limits = new SandboxLimits({
     perSecond: config.limits.requests_per_second,
     concurrent: config.limits.concurrent,
   })
-  const apps = new AppPlaces()
+  const apps = new AppLocations()
   const asking =
     config.control === undefined
       ? null
-      : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), places: apps }
-  const load = new AppLoad((id) => places.known(id)?.status === 'running')
+      : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), locations: apps }
+  const load = new AppLoad((id) => locations.known(id)?.status === 'running')
   const stopped = new AbortController()
-  const preview = new Preview({ suffix, places, apps, load, pools, limits, wakeMs, trustsForwarded, log })
+  const preview = new Preview({ suffix, locations, apps, load, pools, limits, wakeMs, trustsForwarded, log })
   const domains = {
     has: (name: string) => apps.findDomain(name) !== undefined,
     certificates: asking === null ? null : new DomainCertificates({ ...asking, log }),
@@ -61,7 +61,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const latestApps = asking === null ? null : new LatestApps({ ...asking, suffix })
   const handle: FrontOptions['handle'] = (request, response, expectsContinue) => {
     const serve = () => {
-      if (!preview.handle(request, response, expectsContinue)) handleOwn(request, response)
+      if (!preview.handle(request, response, expectsContinue)) answerHealth(request, response)
     }
     const isAsking = acmeAnswers?.handle(request, response, serve) === true || latestApps?.ask(request, serve) === true
     if (!isAsking) serve()
@@ -72,14 +72,14 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     handle: isTracing() ? traced(handle) : handle,
   })
   const databases = databaseFront(config, {
-    places,
+    locations,
     certificates: await openDatabaseCertificates(config, certificates),
     wakeMs,
     log,
   })
-  const following = agents.map((agent) => followAgent(agent, places, log, stopped.signal))
+  const following = agents.map((agent) => followAgent(agent, locations, log, stopped.signal))
   if (config.control !== undefined) {
-    const options = { control: config.control, places: apps, log }
+    const options = { control: config.control, locations: apps, log }
     following.push(followApps(options, stopped.signal), reportLoad({ ...options, load }, stopped.signal))
   }
   const stop = async () => {
@@ -107,12 +107,12 @@ function traced(handle: FrontOptions['handle']): FrontOptions['handle'] {
 
 function databaseFront(
   { databases, limits }: EdgeConfig,
-  place: Pick<DatabaseFrontOptions, 'places' | 'certificates' | 'wakeMs' | 'log'>,
+  location: Pick<DatabaseFrontOptions, 'locations' | 'certificates' | 'wakeMs' | 'log'>,
 ): DatabaseFront | null {
   if (databases === undefined) return null
   const { suffix, per_database: perDatabase, connections: maxConnections } = databases
   return new DatabaseFront({
-    ...place,
+    ...location,
     suffix,
     perDatabase,
     maxConnections: Math.min(maxConnections, limits.connections),

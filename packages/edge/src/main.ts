@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { edgeConfig } from '@offshoot/contract/process-config'
 import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
-import { STANDARD_OUTPUT, unfailing } from '@offshoot/kit/unfailing-log'
+import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { startEdge } from './edge.ts'
 
@@ -14,7 +14,7 @@ const [configPath] = process.argv.slice(2)
 if (configPath === undefined) throw new Error('usage: main.ts CONFIG')
 const config = edgeConfig.parse(JSON.parse(readFileSync(configPath, 'utf8')))
 const telemetry = await startTelemetry('offshoot-edge')
-const output = unfailing(pino.destination(STANDARD_OUTPUT))
+const output = ignoringErrors(pino.destination(STANDARD_OUTPUT))
 const log = pino(
   { level: config.log_level, ...(telemetry && { mixin: telemetry.logFields }) },
   telemetry?.withExport(output) ?? output,

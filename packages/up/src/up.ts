@@ -104,7 +104,7 @@ async function run(
   })
   const givenUp = supervisor.gaveUp.then((name) => {
     throw new SetupFailure(
-      `${name} could not be started and was given up; the reason is in ${layout.logs}/${name}.log.`,
+      `${name} could not be started; the reason is in ${layout.logs}/${name}.log.`,
     )
   })
   try {

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
-import type { SandboxPlace } from './sandbox-places.ts'
+import type { SandboxLocation } from './sandbox-locations.ts'
 import type { SandboxRow } from './sandbox-row.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The sandbox in the path, if the route loads it: as its row or only as its place. */
+    /** The sandbox in the path, if the route loads it: as its row or only as its location. */
     admittedSandbox: SandboxRow | null
-    admittedPlace: SandboxPlace | null
+    admittedLocation: SandboxLocation | null
   }
 }
 
@@ -16,8 +16,8 @@ export function sandboxOf(request: FastifyRequest): SandboxRow {
   return sandbox
 }
 
-export function placeOf(request: FastifyRequest): SandboxPlace {
-  const place = request.admittedPlace
-  if (place === null) throw new Error('route loads no place, yet asks for it')
-  return place
+export function locationOf(request: FastifyRequest): SandboxLocation {
+  const location = request.admittedLocation
+  if (location === null) throw new Error('route loads no location, yet asks for it')
+  return location
 }

@@ -31,5 +31,5 @@ export interface AgentHooks {
    */
   readonly reconcile?: (options: ReconcileOptions, requestId: string) => Promise<number>
   /** Sends the agent settings that it may have missed, after all comparisons. */
-  readonly retell?: (options: ReconcileOptions, requestId: string) => Promise<void>
+  readonly resend?: (options: ReconcileOptions, requestId: string) => Promise<void>
 }

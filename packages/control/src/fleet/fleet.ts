@@ -34,7 +34,9 @@ export class Fleet {
     const { clusterId, database, lock, log } = this.#options
     const onSkipped = (records: number) => (this.skippedRecords += records)
     this.directory.onReachable = () =>
-      void onReachable().catch((error: unknown) => log.warn({ err: error }, 'jobs of an agent: put off'))
+      void onReachable().catch((error: unknown) =>
+        log.warn({ err: error }, 'jobs of an agent failed: trying again later'),
+      )
     this.directory.start(kinds, ({ client }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return

@@ -77,7 +77,7 @@ export class Follower {
       const lookAgain = await reconcile({ pool: database.pool, client, agentId, clusterId, log, signal }, kinds)
       if (lookAgain) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation put off')
+      if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation failed: trying again later')
     }
   }
 

@@ -66,7 +66,7 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   const options = { pool, client, agentId, log, brake }
   for (const each of kinds) givenUp += (await each.reconcile?.(options, requestId)) ?? 0
   await brake.finish(log)
-  for (const each of kinds) await each.retell?.(options, requestId)
+  for (const each of kinds) await each.resend?.(options, requestId)
   return givenUp > 0 || brake.isUnfinished
 }
 

@@ -1,10 +1,10 @@
 import { statement } from '../platform/db/statement.ts'
-import { sandboxColumns, type SandboxRow, SEEN } from './sandbox-row.ts'
+import { sandboxColumns, type SandboxRow, VISIBLE_TO_TENANTS } from './sandbox-row.ts'
 
 /** Finds a sandbox by id and workspace, never by id alone: this is the tenant check. */
 export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId: string]>(
   'sandbox-of-workspace',
-  `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2 and ${SEEN}`,
+  `select ${sandboxColumns()} from sandboxes where id = $1 and workspace_id = $2 and ${VISIBLE_TO_TENANTS}`,
 )
 
 /**
@@ -13,5 +13,5 @@ export const sandboxOfWorkspace = statement<SandboxRow, [id: string, workspaceId
  */
 export const sandboxesOfWorkspaces = statement<SandboxRow, [ids: readonly string[], workspaceIds: readonly string[]]>(
   'sandboxes-of-workspaces',
-  `select ${sandboxColumns()} from sandboxes where id = any($1) and workspace_id = any($2) and ${SEEN}`,
+  `select ${sandboxColumns()} from sandboxes where id = any($1) and workspace_id = any($2) and ${VISIBLE_TO_TENANTS}`,
 )

@@ -42,7 +42,7 @@ export interface SandboxRow {
  * Selects the sandboxes that tenants see. Internal ones (backup verification) are hidden and do not count against a
  * quota.
  */
-export const SEEN = `managed_by is distinct from 'proof'`
+export const VISIBLE_TO_TENANTS = `managed_by is distinct from 'proof'`
 
 const COLUMNS = [
   'id',

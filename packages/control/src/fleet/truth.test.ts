@@ -153,7 +153,7 @@ describe('rows follow the agent', () => {
       ).toBe(true)
     })
 
-    it('deletes the VM that comes of a create which was given up', async () => {
+    it('deletes the VM of a create that was abandoned', async () => {
       const late = await insertRow('creating')
       agent.cutStreams()
       await eventually(async () => (await statusOf(late)) === undefined)

@@ -6,6 +6,7 @@ import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
 import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
+import type * as kinds_apps_dependency_cache_tree_statements from '../kinds/apps/dependency-cache/tree-statements.ts'
 import type * as kinds_apps_deploying_replace_lost from '../kinds/apps/deploying/replace-lost.ts'
 import type * as kinds_apps_deploying_unnamed_statements from '../kinds/apps/deploying/unnamed-statements.ts'
 import type * as kinds_apps_deployments_build_log_statements from '../kinds/apps/deployments/build-log-statements.ts'
@@ -16,7 +17,6 @@ import type * as kinds_apps_model_app_statements from '../kinds/apps/model/app-s
 import type * as kinds_apps_model_deployment_statements from '../kinds/apps/model/deployment-statements.ts'
 import type * as kinds_apps_model_instance_statements from '../kinds/apps/model/instance-statements.ts'
 import type * as kinds_apps_previews_preview_statements from '../kinds/apps/previews/preview-statements.ts'
-import type * as kinds_apps_trees_tree_statements from '../kinds/apps/trees/tree-statements.ts'
 import type * as kinds_billing_credit_pause_statements from '../kinds/billing/credit-pause-statements.ts'
 import type * as kinds_billing_grant_credit from '../kinds/billing/grant-credit.ts'
 import type * as kinds_billing_limits_quota_statements from '../kinds/billing/limits/quota-statements.ts'
@@ -26,7 +26,7 @@ import type * as kinds_billing_model_credit_statements from '../kinds/billing/mo
 import type * as kinds_billing_report_overage from '../kinds/billing/report-overage.ts'
 import type * as kinds_databases_backup_statements from '../kinds/databases/backup-statements.ts'
 import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
-import type * as kinds_databases_proof_statements from '../kinds/databases/proof-statements.ts'
+import type * as kinds_databases_verification_statements from '../kinds/databases/verification-statements.ts'
 import type * as kinds_orgs_identity_account_deletion_statements from '../kinds/orgs/identity/account-deletion-statements.ts'
 import type * as kinds_orgs_identity_account_keys from '../kinds/orgs/identity/account-keys.ts'
 import type * as kinds_orgs_identity_account_statements from '../kinds/orgs/identity/account-statements.ts'
@@ -37,7 +37,7 @@ import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/i
 import type * as kinds_orgs_identity_operator_statements from '../kinds/orgs/identity/operator-statements.ts'
 import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity/org-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
-import type * as kinds_sandboxes_emptied_orgs_statements from '../kinds/sandboxes/emptied-orgs-statements.ts'
+import type * as kinds_sandboxes_deleted_orgs_statements from '../kinds/sandboxes/deleted-orgs-statements.ts'
 import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
 import type * as kinds_sandboxes_forks_fork_statements from '../kinds/sandboxes/forks/fork-statements.ts'
 import type * as kinds_sandboxes_lifecycle_lifecycle_statements from '../kinds/sandboxes/lifecycle/lifecycle-statements.ts'
@@ -119,6 +119,19 @@ export type Of_kinds_apps_certificates_order_statements = [
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.leaveOrder, {  }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.keepAccountKey, {  }, [string, Uint8Array]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.accountKey, { "key": Buffer }, [string]>>,
+]
+
+export type Of_kinds_apps_dependency_cache_tree_statements = [
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.treeOfApp, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.disownOtherTree, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.claimTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, string, string, string, string, number]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.disownTree, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.makingTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string; "is_abandoned": Computed<boolean> }, [number]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.setTreeReady, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.oldTreeIds, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.endOldTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.removeTreeRow, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.countTrees, { "status": string; "count": Computed<number> }, []>>,
 ]
 
 export type Of_kinds_apps_deploying_replace_lost = [
@@ -221,19 +234,6 @@ export type Of_kinds_apps_previews_preview_statements = [
   Assert<Agreement<typeof kinds_apps_previews_preview_statements.removeOldPulls, {  }, []>>,
 ]
 
-export type Of_kinds_apps_trees_tree_statements = [
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.treeOfApp, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.disownOtherTree, {  }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.claimTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, string, string, string, string, number]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.disownTree, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.makingTrees, { "id": string; "workspace_id": string; "agent_id": string; "key": string; "is_abandoned": Computed<boolean> }, [number]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.setTreeReady, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.oldTreeIds, { "id": string }, [number, readonly string[]]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.endOldTree, { "id": string; "workspace_id": string; "agent_id": string; "key": string }, [string, readonly string[]]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.removeTreeRow, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_trees_tree_statements.countTrees, { "status": string; "count": Computed<number> }, []>>,
-]
-
 export type Of_kinds_billing_credit_pause_statements = [
   Assert<Agreement<typeof kinds_billing_credit_pause_statements.unpaidIds, { "id": string }, [number, readonly string[]]>>,
   Assert<Agreement<typeof kinds_billing_credit_pause_statements.markUnpaid, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
@@ -308,15 +308,15 @@ export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.endAbandonedDatabase, { "id": string }, [string]>>,
 ]
 
-export type Of_kinds_databases_proof_statements = [
-  Assert<Agreement<typeof kinds_databases_proof_statements.lockProofs, {  }, []>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.claimProof, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null; "memory_mb": number; "size": string; "proof_tries": number }, [readonly string[], number]>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.hasPendingProofs, { "found": Computed<boolean> }, []>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.setVerified, { "id": string }, [string, string, string]>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.putProofOff, { "id": string }, [string, number, number]>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.insertProof, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.proofsAmong, { "id": string }, [readonly string[]]>>,
-  Assert<Agreement<typeof kinds_databases_proof_statements.removeOldProofs, {  }, []>>,
+export type Of_kinds_databases_verification_statements = [
+  Assert<Agreement<typeof kinds_databases_verification_statements.lockVerifications, {  }, []>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.claimVerification, { "id": string; "agent_id": string; "workspace_id": string; "size_bytes": number; "created_at": Date; "database_id": string; "origin": string; "secrets": Buffer; "taken_at": Date; "verified": string; "verified_at": Date | null; "verify_error": string | null; "memory_mb": number; "size": string; "proof_tries": number }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.hasPendingVerifications, { "found": Computed<boolean> }, []>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.setVerified, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.postponeVerification, { "id": string }, [string, number, number]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.insertVerification, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.verificationsAmong, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.removeOldVerifications, {  }, []>>,
 ]
 
 export type Of_kinds_orgs_identity_account_deletion_statements = [
@@ -419,14 +419,14 @@ export type Of_kinds_orgs_operators_operator_queries = [
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
 ]
 
-export type Of_kinds_sandboxes_emptied_orgs_statements = [
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.deletedOrgIds, { "id": string }, [number]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.deletedOrg, { "id": string; "name": string }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.endSandboxes, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.snapshotsToEnd, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.volumesToEnd, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.leftInOrg, { "count": Computed<number> }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_emptied_orgs_statements.removeOrg, { "id": string }, [string]>>,
+export type Of_kinds_sandboxes_deleted_orgs_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.deletedOrgIds, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.deletedOrg, { "id": string; "name": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.endSandboxes, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.snapshotsToEnd, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.volumesToEnd, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.leftInOrg, { "count": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.removeOrg, { "id": string }, [string]>>,
 ]
 
 export type Of_kinds_sandboxes_events_event_statements = [

@@ -3,7 +3,7 @@ import { nameOfHost } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
 import { hostOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
-import type { AppPlaces } from './app-places.ts'
+import type { AppLocations } from './app-locations.ts'
 import { askControl } from './ask-control.ts'
 
 /** RFC 8555, 8.3: a token is base64url, with at least 128 bits. */
@@ -14,7 +14,7 @@ const MAX_QUESTIONS = 32
 export interface AcmeAnswersOptions {
   readonly controlUrl: string
   readonly credential: EdgeCredential
-  readonly places: AppPlaces
+  readonly locations: AppLocations
 }
 
 /** Answers the ACME authority when it validates an order of control for an app's domain. */
@@ -35,7 +35,7 @@ export class AcmeAnswers {
     const token = ASKED.exec(request.url ?? '')?.[1]
     if (token === undefined || request.method !== 'GET' || this.#questions >= MAX_QUESTIONS) return false
     const domain = nameOfHost(hostOf(request) ?? '')
-    if (this.#options.places.findDomain(domain) === undefined) return false
+    if (this.#options.locations.findDomain(domain) === undefined) return false
     void this.#answer(request, response, { domain, token }, orElse)
     return true
   }

@@ -9,10 +9,10 @@ import type { EdgeApp } from '@offshoot/contract/edge-app'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { EdgeUnderTest, until } from '../test/edge-under-test.ts'
-import { PretendedControl } from '../test/pretended-control.ts'
+import { FakeControl } from '../test/fake-control.ts'
 
 describe('app hosts', () => {
-  let control: PretendedControl
+  let control: FakeControl
   let edge: EdgeUnderTest
   let server: Server
   let port: number
@@ -20,7 +20,7 @@ describe('app hosts', () => {
   const id = randomUUID()
 
   beforeAll(async () => {
-    control = await PretendedControl.start()
+    control = await FakeControl.start()
     edge = await EdgeUnderTest.start({}, { control: control.access })
     second = randomUUID()
     edge.agent.add(second)

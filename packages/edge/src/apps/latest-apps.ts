@@ -3,7 +3,7 @@ import { isUuid } from '@offshoot/contract/ids'
 import { labelBefore } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 import { hostOf, type VisitorRequest } from '../http/visitor.ts'
-import type { AppPlaces } from './app-places.ts'
+import type { AppLocations } from './app-locations.ts'
 import { askControl } from './ask-control.ts'
 
 /** Concurrent queries to control. Beyond them the known state is used. */
@@ -14,7 +14,7 @@ const ANSWER_MS = 1_000
 export interface LatestAppsOptions {
   readonly controlUrl: string
   readonly credential: EdgeCredential
-  readonly places: AppPlaces
+  readonly locations: AppLocations
   /** Suffix of the edge's hosts. */
   readonly suffix: string
 }
@@ -44,8 +44,8 @@ export class LatestApps {
 
   /** Id of an app that may be changing, or that is unknown; `null` for any other host. */
   #idOfUncertain(host: string): string | null {
-    const { places, suffix } = this.#options
-    const known = places.findHost(host, suffix)
+    const { locations, suffix } = this.#options
+    const known = locations.findHost(host, suffix)
     if (known === undefined) {
       const label = labelBefore(host, suffix) ?? ''
       return isUuid(label) ? label : null
@@ -54,14 +54,14 @@ export class LatestApps {
   }
 
   async #refresh(id: string): Promise<void> {
-    const { controlUrl, credential, places } = this.#options
-    const before = places.find(id)
+    const { controlUrl, credential, locations } = this.#options
+    const before = locations.find(id)
     this.#questions += 1
     try {
       const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential, ANSWER_MS)
-      const isGone = before !== undefined && places.find(id) === undefined
-      if (answer === null) places.remove(id)
-      else if (!isGone) places.set(edgeApp.parse(answer))
+      const isGone = before !== undefined && locations.find(id) === undefined
+      if (answer === null) locations.remove(id)
+      else if (!isGone) locations.set(edgeApp.parse(answer))
     } finally {
       this.#questions -= 1
     }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { request } from 'undici'
 import { EdgeCredential } from '../agents/edge-credential.ts'
 import type { AppLoad } from './app-load.ts'
-import type { AppPlaces } from './app-places.ts'
+import type { AppLocations } from './app-locations.ts'
 
 /** Milliseconds between two reports. */
 const REPORT_MS = 1_000
@@ -19,7 +19,7 @@ const ANSWER_MS = 5_000
 
 export interface ReportLoadOptions {
   readonly control: { readonly url: string; readonly secret: string }
-  readonly places: AppPlaces
+  readonly locations: AppLocations
   readonly load: AppLoad
   readonly log: Logger
 }
@@ -29,17 +29,17 @@ export interface ReportLoadOptions {
  * needing one.
  */
 export async function reportLoad(
-  { control, places, load, log }: ReportLoadOptions,
+  { control, locations, load, log }: ReportLoadOptions,
   stopped: AbortSignal,
 ): Promise<void> {
   const credential = new EdgeCredential(control.secret)
   let short = Promise.withResolvers<void>()
   load.onShort = () => short.resolve()
   while (!stopped.aborted) {
-    const before = neededOf(load, places)
+    const before = neededOf(load, locations)
     await pause(LASTING_MS, stopped)
     short = Promise.withResolvers<void>()
-    const apps = [...neededOf(load, places)].flatMap(([id, needed]) => {
+    const apps = [...neededOf(load, locations)].flatMap(([id, needed]) => {
       const lasting = Math.min(needed, before.get(id) ?? 1)
       return lasting > 1 ? [{ id, needed: lasting }] : []
     })
@@ -58,10 +58,10 @@ async function pause(ms: number, stopped: AbortSignal): Promise<void> {
 }
 
 /** Counts only apps that may have more than one instance. */
-function neededOf(load: AppLoad, places: AppPlaces): Map<string, number> {
+function neededOf(load: AppLoad, locations: AppLocations): Map<string, number> {
   const needed = new Map<string, number>()
   for (const id of load.busy) {
-    const max = places.find(id)?.max_instances ?? 1
+    const max = locations.find(id)?.max_instances ?? 1
     if (max > 1) needed.set(id, Math.min(load.needed(id), max))
   }
   return needed

@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { EDGE_CERTIFICATES_PATH, edgeCertificate } from '@offshoot/contract/edge-app'
 import type { Logger } from 'pino'
-import type { AppPlaces } from '../apps/app-places.ts'
+import type { AppLocations } from '../apps/app-locations.ts'
 import { askControl } from '../apps/ask-control.ts'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 
@@ -16,7 +16,7 @@ interface Kept {
 export interface DomainCertificatesOptions {
   readonly controlUrl: string
   readonly credential: EdgeCredential
-  readonly places: AppPlaces
+  readonly locations: AppLocations
   readonly log: Logger
 }
 
@@ -35,7 +35,7 @@ export class DomainCertificates {
 
   /** `null` if there is none. While control is away, the previous certificate. @param domain in lower case */
   async find(domain: string): Promise<SecureContext | null> {
-    const wanted = this.#options.places.certificateOf(domain)
+    const wanted = this.#options.locations.certificateOf(domain)
     const kept = this.#kept.get(domain)
     if (wanted === undefined) {
       this.#kept.delete(domain)

@@ -52,11 +52,11 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(agent.address() as AddressInfo).port}`
   const authority = await LocalAuthority.open(folder)
   const pem = await authority.issue(['db.test'])
-  const place = { agent: new Agent({ url, secret: randomBytes(32).toString('base64') }), status: 'running' }
+  const location = { agent: new Agent({ url, secret: randomBytes(32).toString('base64') }), status: 'running' }
   front = new DatabaseFront({
     suffix: null,
     // Both are wide interfaces; the front uses only these members.
-    places: { find: async () => place, forget: () => undefined } as never,
+    locations: { find: async () => location, forget: () => undefined } as never,
     certificates: { default: pem, forName: async () => createSecureContext(pem) },
     wakeMs: 10_000,
     perDatabase: PER_DATABASE,

@@ -14,14 +14,14 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
-import type { Places } from '../agents/places.ts'
+import type { SandboxLocations } from '../agents/sandbox-locations.ts'
 import type { Certificates } from '../certificates/certificates.ts'
 import { CancelKeys } from './cancel-keys.ts'
 import { ConnectionRefused, errorResponse, SQLSTATE } from './error-response.ts'
 import { openDatabase } from './open-database.ts'
 import { StartupAnswers } from './startup-answers.ts'
 import { type FirstPacket, MAX_PACKET_BYTES, readFirstPacket, startupPacket } from './startup-packet.ts'
-import { wantedDatabase } from './wanted-database.ts'
+import { requestedDatabase } from './requested-database.ts'
 
 /** Milliseconds until the client's startup packet. */
 const STARTUP_MS = 30_000
@@ -33,7 +33,7 @@ const TLS_HANDSHAKE = 0x16
 
 export interface DatabaseFrontOptions {
   readonly suffix: string | null
-  readonly places: Places
+  readonly locations: SandboxLocations
   readonly certificates: Certificates
   /** Milliseconds that a client waits for a database to wake. */
   readonly wakeMs: number
@@ -144,10 +144,10 @@ export class DatabaseFront {
   }
 
   async #join(client: TLSSocket, { version, parameters }: Startup, rest: Buffer): Promise<void> {
-    const { suffix, places, wakeMs, log } = this.#options
+    const { suffix, locations, wakeMs, log } = this.#options
     try {
       const user = parameters.get('user') ?? ''
-      const wanted = wantedDatabase(user, client.servername || null, suffix)
+      const wanted = requestedDatabase(user, client.servername || null, suffix)
       if (wanted === null)
         throw new ConnectionRefused(
           SQLSTATE.invalidAuthorization,
@@ -157,7 +157,7 @@ export class DatabaseFront {
       const leave = this.#enter(wanted.id)
       client.once('close', leave)
       const deadline = Deadline.after(wakeMs, `connection to database ${wanted.id}`)
-      const server = await openDatabase(places, wanted.id, client, deadline)
+      const server = await openDatabase(locations, wanted.id, client, deadline)
       if (client.destroyed) return void server.destroy()
       server.write(startupPacket(version, new Map([...parameters, ['user', wanted.user]])))
       if (rest.length > 0) server.write(rest)
@@ -204,7 +204,7 @@ export class DatabaseFront {
   async #cancel(socket: Socket, { key, packet }: Extract<FirstPacket, { kind: 'cancel' }>): Promise<void> {
     const deadline = Deadline.after(CANCEL_MS, 'cancel request')
     for (const id of this.#keys.of(key)) {
-      const server = await openDatabase(this.#options.places, id, socket, deadline).catch(() => null)
+      const server = await openDatabase(this.#options.locations, id, socket, deadline).catch(() => null)
       if (server === null) continue
       server.on('error', () => server.destroy())
       // The server closes the connection after it has processed the cancel; clients wait for that.

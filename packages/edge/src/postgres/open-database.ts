@@ -4,7 +4,7 @@ import { DATABASE_PORT } from '@offshoot/contract/database'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { AgentAway, openPort, PortRefused } from '../agents/open-port.ts'
-import type { Places } from '../agents/places.ts'
+import type { SandboxLocations } from '../agents/sandbox-locations.ts'
 import { ConnectionRefused, SQLSTATE } from './error-response.ts'
 
 const RETRY_MS = 100
@@ -26,20 +26,20 @@ const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]
  * @throws ConnectionRefused
  */
 export async function openDatabase(
-  places: Places,
+  locations: SandboxLocations,
   id: SandboxId,
   client: Pick<Socket, 'remoteAddress'>,
   deadline: Deadline,
 ): Promise<Socket> {
-  const place = await places.find(id, client.remoteAddress ?? '', deadline.signal)
-  if (place === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
+  const location = await locations.find(id, client.remoteAddress ?? '', deadline.signal)
+  if (location === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
   for (;;) {
     try {
-      return await openPort(place.agent, id, DATABASE_PORT, deadline)
+      return await openPort(location.agent, id, DATABASE_PORT, deadline)
     } catch (error) {
       const refusal = error instanceof PortRefused ? REFUSALS[error.status] : undefined
       if (refusal !== undefined) {
-        if (refusal[0] === noSuchDatabase && place.status !== 'failed') places.forget(id)
+        if (refusal[0] === noSuchDatabase && location.status !== 'failed') locations.forget(id)
         throw new ConnectionRefused(...refusal, undefined, { cause: error })
       }
       if (error instanceof AgentAway || deadline.remainingMs <= RETRY_MS)

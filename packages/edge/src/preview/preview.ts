@@ -14,9 +14,9 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { Logger } from 'pino'
 import { openPort, PortRefused } from '../agents/open-port.ts'
-import type { Place, Places } from '../agents/places.ts'
+import type { SandboxLocation, SandboxLocations } from '../agents/sandbox-locations.ts'
 import type { AppLoad, UnderWay } from '../apps/app-load.ts'
-import type { AppPlaces } from '../apps/app-places.ts'
+import type { AppLocations } from '../apps/app-locations.ts'
 import { stickyHeaders, stickyToken } from '../apps/sticky.ts'
 import type { SandboxLimits } from '../limits/sandbox-limits.ts'
 import { forward } from './forward.ts'
@@ -32,8 +32,8 @@ const FIND_MS = 2_000
 
 export interface PreviewOptions {
   readonly suffix: string
-  readonly places: Places
-  readonly apps: AppPlaces
+  readonly locations: SandboxLocations
+  readonly apps: AppLocations
   readonly load: AppLoad
   readonly pools: GuestPools
   readonly limits: SandboxLimits
@@ -114,12 +114,12 @@ export class Preview {
     response: VisitorResponse,
     expectsContinue: boolean,
   ): Promise<void> {
-    const { places, pools, trustsForwarded } = this.#options
+    const { locations, pools, trustsForwarded } = this.#options
     const { sandboxId, port, target, app } = wanted
-    const place = places.known(sandboxId) ?? (await this.#find(wanted, request))
+    const location = locations.known(sandboxId) ?? (await this.#find(wanted, request))
     const underWay = this.#begin(wanted)
     try {
-      const guest = { agent: place.agent, sandboxId, port }
+      const guest = { agent: location.agent, sandboxId, port }
       const headers = requestHeaders(request, wanted.host, trustsForwarded)
       const upgrade = upgradeOf(request as IncomingMessage)
       if (upgrade !== undefined) {
@@ -132,7 +132,7 @@ export class Preview {
         )
         return
       }
-      await this.#wake(place, guest)
+      await this.#wake(location, guest)
       const added = stickyHeaders(app, sandboxId, request)
       forward(pools.take(guest), { request, response, headers, target, port, expectsContinue, added }, underWay.end)
     } catch (error) {
@@ -141,15 +141,15 @@ export class Preview {
     }
   }
 
-  async #find({ sandboxId }: Wanted, { socket }: VisitorRequest): Promise<Place> {
+  async #find({ sandboxId }: Wanted, { socket }: VisitorRequest): Promise<SandboxLocation> {
     const visitor = socket.remoteAddress ?? ''
-    const place = await this.#options.places.find(sandboxId, visitor, AbortSignal.timeout(FIND_MS))
-    if (place === null) throw refusals.unknownSandbox()
-    return place
+    const location = await this.#options.locations.find(sandboxId, visitor, AbortSignal.timeout(FIND_MS))
+    if (location === null) throw refusals.unknownSandbox()
+    return location
   }
 
   /** A kept connection into a paused VM would never answer. Opening a new one makes the agent decide. */
-  async #wake({ status }: Place, guest: GuestPort): Promise<void> {
+  async #wake({ status }: SandboxLocation, guest: GuestPort): Promise<void> {
     if (status === 'running' || status === 'hibernated') return
     const socket = await this.#open(guest)
     socket.destroy()
@@ -201,7 +201,7 @@ export class Preview {
 
   #refuse({ sandboxId, port, app }: Wanted, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
     // The sandbox was deleted, and the event has not arrived yet.
-    if (error instanceof PortRefused && error.status === 404) this.#options.places.forget(sandboxId)
+    if (error instanceof PortRefused && error.status === 404) this.#options.locations.forget(sandboxId)
     const refusal = app !== null ? refusalOfApp(error, port) : refusalOf(error, port)
     if (refusal.status >= 500) this.#options.log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')
     sendRefusal(request, response, refusal)

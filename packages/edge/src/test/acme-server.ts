@@ -105,7 +105,7 @@ export class AcmeServer {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
-    const [, what, index = '', place = '', type = ''] = (request.url ?? '').split('/')
+    const [, what, index = '', location = '', type = ''] = (request.url ?? '').split('/')
     if (what === 'directory') return [200, this.#directory]
     if (what === 'nonce') return [200, {}]
     const { payload, account, jwk } = await this.#verify(request)
@@ -114,8 +114,8 @@ export class AcmeServer {
     const order = this.#orders[Number(index)]
     if (order === undefined || order.account !== account) throw new Error('no such order')
     if (what === 'order') return [200, this.#show(order)]
-    if (what === 'authorization') return [200, this.#showProof(order, Number(place))]
-    if (what === 'challenge') return this.#prove(order, Number(place), type, jwk)
+    if (what === 'authorization') return [200, this.#showProof(order, Number(location))]
+    if (what === 'challenge') return this.#prove(order, Number(location), type, jwk)
     if (what === 'finalize') return this.#finalize(order, (payload as { csr: string }).csr)
     return [200, order.certificate]
   }
@@ -161,17 +161,17 @@ export class AcmeServer {
     return {
       status: order.certificate !== null ? 'valid' : is('valid') ? 'ready' : is('pending') ? 'pending' : 'invalid',
       identifiers: order.names.map((value) => ({ type: 'dns', value })),
-      authorizations: order.proofs.map((_proof, place) => `${this.url}/authorization/${number}/${place}`),
+      authorizations: order.proofs.map((_proof, location) => `${this.url}/authorization/${number}/${location}`),
       finalize: `${this.url}/finalize/${number}`,
       ...(order.certificate !== null && { certificate: `${this.url}/certificate/${number}` }),
     }
   }
 
-  #showProof(order: Order, place: number) {
-    const proof = order.proofs[place]
+  #showProof(order: Order, location: number) {
+    const proof = order.proofs[location]
     if (proof === undefined) throw new Error('no such name')
     const { name, token, status } = proof
-    const url = `${this.url}/challenge/${this.#orders.indexOf(order)}/${place}`
+    const url = `${this.url}/challenge/${this.#orders.indexOf(order)}/${location}`
     const told = status === 'invalid' ? { error: { type: UNAUTHORIZED, detail: `no proof of ${name}` } } : {}
     const challenge = (type: string) => ({ type, status, url: `${url}/${type}`, token, ...told })
     return {
@@ -182,15 +182,15 @@ export class AcmeServer {
     }
   }
 
-  async #prove(order: Order, place: number, type: string, jwk: JWK): Promise<Answer> {
-    const proof = order.proofs[place]
+  async #prove(order: Order, location: number, type: string, jwk: JWK): Promise<Answer> {
+    const proof = order.proofs[location]
     if (proof === undefined) throw new Error('no such name')
     const wanted = `${proof.token}.${await calculateJwkThumbprint(jwk)}`
     const domain = proof.name.replace(/^\*\./, '')
     const seen =
       type === 'dns-01' ? await this.#seesRecord(domain, wanted) : await this.#seesPage(domain, proof.token, wanted)
     proof.status = seen ? 'valid' : 'invalid'
-    return [200, this.#showProof(order, place).challenges.find((each) => each.type === type)]
+    return [200, this.#showProof(order, location).challenges.find((each) => each.type === type)]
   }
 
   async #seesRecord(domain: string, wanted: string): Promise<boolean> {

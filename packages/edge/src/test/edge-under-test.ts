@@ -11,7 +11,7 @@ import { edgeConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { pino } from 'pino'
 import { type Edge, startEdge } from '../edge.ts'
-import { PretendedAgent } from './pretended-agent.ts'
+import { FakeAgent } from './fake-agent.ts'
 
 export interface Answered {
   readonly status: number
@@ -24,12 +24,12 @@ export interface Answered {
 /** An edge in this process, with one agent that has one sandbox. */
 export class EdgeUnderTest {
   readonly id: string
-  readonly agent: PretendedAgent
+  readonly agent: FakeAgent
   readonly edge: Edge
   readonly port: number
   readonly #folder: string
 
-  private constructor(agent: PretendedAgent, edge: Edge, port: number, folder: string, id: string) {
+  private constructor(agent: FakeAgent, edge: Edge, port: number, folder: string, id: string) {
     this.agent = agent
     this.edge = edge
     this.port = port
@@ -41,7 +41,7 @@ export class EdgeUnderTest {
     limits: Record<string, number> = {},
     options: Record<string, unknown> = {},
   ): Promise<EdgeUnderTest> {
-    const agent = await PretendedAgent.start()
+    const agent = await FakeAgent.start()
     const id = randomUUID()
     agent.add(id)
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-edge-'))

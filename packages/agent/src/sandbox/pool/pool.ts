@@ -79,12 +79,12 @@ export class Pool {
   async evictOne(): Promise<boolean> {
     const spare = this.spares.at(0)
     if (spare !== undefined) {
-      await this.#discard(spare, 'given up for its memory')
+      await this.#discard(spare, 'discarded for its memory')
       return true
     }
     const [leaving] = this.#leaving
     if (leaving === undefined && this.#making === undefined) return false
-    this.#making?.abort(new Error('given up for its memory'))
+    this.#making?.abort(new Error('discarded for its memory'))
     await (leaving ?? this.#looking)
     return true
   }

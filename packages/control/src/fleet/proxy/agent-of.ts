@@ -3,14 +3,14 @@ import type { FastifyRequest } from 'fastify'
 import type { AgentClient } from '../agent-client.ts'
 import { AgentUnreachable } from '../agent-failure.ts'
 import type { FleetContext } from '../fleet-context.ts'
-import { placeOf } from '../admitted-sandbox.ts'
+import { locationOf } from '../admitted-sandbox.ts'
 import { isRuledOut, type ProxiedRoute } from './proxied-route.ts'
 
 /** The agent of the request's sandbox. @throws ApiError 404, 502 before anything is forwarded */
 export function agentOf(control: FleetContext, route: ProxiedRoute, request: FastifyRequest): AgentClient {
-  const place = placeOf(request)
-  if (isRuledOut(route, place)) throw new ApiError('sandboxNotRunning')
-  const agent = control.fleet.byId(place.agent_id)
+  const location = locationOf(request)
+  if (isRuledOut(route, location)) throw new ApiError('sandboxNotRunning')
+  const agent = control.fleet.byId(location.agent_id)
   if (agent === undefined) throw new ApiError('agentUnreachable')
   return agent.client
 }

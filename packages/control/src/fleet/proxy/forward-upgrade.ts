@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { upgradeOf, type UpgradeAnswer } from '@offshoot/kit/http-upgrades'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { placeOf } from '../admitted-sandbox.ts'
+import { locationOf } from '../admitted-sandbox.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
 import { answeredHeaders, forwardedUpgradeHeaders, switchingHeaders } from './forwarded-headers.ts'
@@ -34,7 +34,7 @@ export async function forwardUpgrade(
   const answer = await client
     .upgrade({
       path: forwardedUrl(request.url),
-      workspaceId: placeOf(request).workspace_id,
+      workspaceId: locationOf(request).workspace_id,
       requestId: request.id,
       headers: forwardedUpgradeHeaders(request.headers),
       signal: hangUp,

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import { EVENTS_SILENCE_MS } from '../agent-client.ts'
-import { placeOf } from '../admitted-sandbox.ts'
+import { locationOf } from '../admitted-sandbox.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { agentOf, refuseForwarded, unexpectedAnswer } from './agent-of.ts'
 import { EventStreamTail } from './event-stream-tail.ts'
@@ -33,7 +33,7 @@ export async function forward(
     .forward({
       method: request.method,
       path: forwardedUrl(request.url),
-      workspaceId: placeOf(request).workspace_id,
+      workspaceId: locationOf(request).workspace_id,
       requestId: request.id,
       headers: headersOf(route, request, body !== undefined),
       ...(body && { body }),

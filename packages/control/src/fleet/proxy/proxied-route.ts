@@ -1,4 +1,4 @@
-import type { SandboxPlace } from '../sandbox-places.ts'
+import type { SandboxLocation } from '../sandbox-locations.ts'
 import type { RouteDocs } from '../../platform/http/route-docs.ts'
 
 /** One operation that control forwards to a sandbox's agent; an entry of `kinds/sandboxes/proxied-routes.ts`. */
@@ -21,9 +21,9 @@ export function takesQueryToken({ method, kind, docs }: ProxiedRoute): boolean {
   return method === 'GET' && (kind !== 'plain' || docs.mediaType !== undefined)
 }
 
-const WITHOUT_GUEST: ReadonlySet<SandboxPlace['status']> = new Set(['creating', 'failed'])
+const WITHOUT_GUEST: ReadonlySet<SandboxLocation['status']> = new Set(['creating', 'failed'])
 
 /** The cached place may be stale, so control refuses only what it certainly rules out. The agent decides the rest. */
-export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxPlace): boolean {
+export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxLocation): boolean {
   return needs === 'guest' && WITHOUT_GUEST.has(status)
 }

@@ -50,7 +50,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     exposeHeadRoute: !isStream,
     config: {
       credential: 'key-or-jwt',
-      loads: 'place',
+      loads: 'location',
       // Files and commands reveal a guest's environment variables, so every method counts as a write.
       ...(route.needs === 'guest' && { managed: 'write' as const }),
       ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),

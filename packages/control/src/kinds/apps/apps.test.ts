@@ -207,7 +207,7 @@ describe('apps', () => {
     expect([one.status, two.status, two.body.id]).toEqual([201, 201, one.body.id])
   })
 
-  it('are not deployed by who may make nothing new: told at once, and nothing is queued', async () => {
+  it('are not deployed without credit: the request is refused at once, and nothing is queued', async () => {
     const debtor = await harness.tenant(control, 'debtor')
     const { body: app } = await create({}, debtor)
     await harness.pool.query(

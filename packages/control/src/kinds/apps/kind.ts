@@ -16,8 +16,8 @@ import { settleInstances } from './instances/settle-instances.ts'
 import { removeOldPulls } from './previews/preview-statements.ts'
 import { proxyApp } from './proxy-app.ts'
 import { deletedApps } from './remove-app.ts'
-import { oldTrees, settleTrees } from './trees/settle-trees.ts'
-import { countTrees } from './trees/tree-statements.ts'
+import { oldTrees, settleTrees } from './dependency-cache/settle-trees.ts'
+import { countTrees } from './dependency-cache/tree-statements.ts'
 
 /** @param run whether there may be more to do soon */
 function recurring(name: string, everyMs: number, run: () => Promise<boolean>): RecurringTask {

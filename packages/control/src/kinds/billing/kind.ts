@@ -2,7 +2,7 @@ import type { Kind } from '../../fleet/kind.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import type { BillingContext } from './model/billing-context.ts'
 import { billingRoutes } from './billing-routes.ts'
-import { CreditKeeper } from './credit-keeper.ts'
+import { CreditMonitor } from './credit-monitor.ts'
 import { liftedSandboxes, unpaidSandboxes } from './credit-pauses.ts'
 import { getStatement } from './get-statement.ts'
 import { pruneCreates } from './limits/quota-statements.ts'
@@ -28,7 +28,7 @@ export const billing: Kind<BillingContext> = {
   lanes(control) {
     const { database, fleet, outbox, payments, log } = control
     const { pool } = database
-    const credit = new CreditKeeper({ database, fleet, outbox, log })
+    const credit = new CreditMonitor({ database, fleet, outbox, log })
     return [
       lane('objects', [
         unpaidSandboxes(control),

@@ -11,7 +11,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
-import { type OwnAction, recordDeed } from '../../platform/audit/audit-statements.ts'
+import { type OwnAction, recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import { grantCredit } from './grant-credit.ts'
 import type { BillingContext } from './model/billing-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
@@ -105,7 +105,7 @@ async function operate<Schema extends z.ZodType>(
     if (org === undefined) throw new ApiError('notFound')
     await run(client, org, body)
     const details = body as Record<string, unknown>
-    await recordDeed(client, actorOf(request), { workspaceId: org.id, action, target: org.id, details })
+    await recordAuditEvent(client, actorOf(request), { workspaceId: org.id, action, target: org.id, details })
     const changed = await findOrg(client, id)
     if (changed === undefined) throw new ApiError('notFound')
     return presentOrg(changed, config.limits.default_plan)

@@ -1,7 +1,7 @@
 import type { BillingContext } from './model/billing-context.ts'
 import { underLease } from '../../platform/db/lease.ts'
 import { accountOf, noteSubscription } from '../orgs/identity/account-statements.ts'
-import { retellLimits } from './limits/sandbox-limits.ts'
+import { resendLimits } from './limits/sandbox-limits.ts'
 
 /** An ended subscription gives no plan. The workspace keeps its plan, and creates are refused because of the status. */
 const OVER = 'canceled'
@@ -27,7 +27,7 @@ export async function syncSubscription(
       const [before] = await accountOf(client, workspaceId)
       await noteSubscription(client, workspaceId, id, status, status === OVER ? null : plan)
       const [synced] = await accountOf(client, workspaceId)
-      if (before && synced) await retellLimits(client, workspaceId, before.plan, synced.plan)
+      if (before && synced) await resendLimits(client, workspaceId, before.plan, synced.plan)
     })
   })
 }

@@ -106,7 +106,7 @@ export async function finish(
 }
 
 function givenUp(): ApiError {
-  return new ApiError('conflict', { detail: 'the database was given up while it was made' })
+  return new ApiError('conflict', { detail: 'the creation of the database was cancelled' })
 }
 
 /** Callers do not choose the template, so a missing template is reported as "no node can do it". */

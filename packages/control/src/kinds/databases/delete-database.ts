@@ -24,7 +24,7 @@ export function deleteDatabase(app: FastifyInstance, control: DatabasesContext):
       const { id } = await findDatabase(control, request)
       await setDatabaseDeleting(control.database.pool, id, LEASE_SECONDS)
       control.brokerConnections.forget(id)
-      control.places.forget(id)
+      control.locations.forget(id)
       await removeDatabase(control, id, request.id)
       return reply.code(204).send()
     },

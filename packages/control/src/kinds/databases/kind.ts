@@ -4,19 +4,19 @@ import { abandonedDatabases } from './abandoned-databases.ts'
 import { databaseRoutes } from './database-routes.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { dueBackups } from './due-backups.ts'
-import { proofsAmong, removeOldProofs } from './proof-statements.ts'
+import { verificationsAmong, removeOldVerifications } from './verification-statements.ts'
 
 /** Managed PostgreSQL: databases, their backups, and SQL over HTTP. */
 export const databases: Kind<DatabasesContext> = {
   name: 'databases',
   routes: databaseRoutes,
   agents: () => ({
-    hiddenAmong: async (on, ids) => (await proofsAmong(on, ids)).map(({ id }) => id),
+    hiddenAmong: async (on, ids) => (await verificationsAmong(on, ids)).map(({ id }) => id),
   }),
   lanes: (control) => [
     lane('objects', [abandonedDatabases(control)]),
     // Few at once, because each backup writes the VM's memory to disk.
     lane('backups', [dueBackups(control)], { atOnce: 2 }),
   ],
-  sweeps: [removeOldProofs],
+  sweeps: [removeOldVerifications],
 }

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import type { Caller, Membership } from '../../platform/http/caller.ts'
 import { userCaller } from './identity/user-caller.ts'
-import type { SandboxPlace } from '../../fleet/sandbox-places.ts'
-import { refuseManaged, refuseUnlessAllowed } from './allowance.ts'
+import type { SandboxLocation } from '../../fleet/sandbox-locations.ts'
+import { refuseManaged, refuseUnlessAllowed } from './authorize.ts'
 import { runFor, setTenant } from '../../platform/db/tenant-pool.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 
@@ -22,7 +22,7 @@ export function registerAdmission(app: FastifyInstance, control: OrgsContext): v
   app.decorateRequest('admitted', null)
   app.decorateRequest('operator', null)
   app.decorateRequest('admittedSandbox', null)
-  app.decorateRequest('admittedPlace', null)
+  app.decorateRequest('admittedLocation', null)
   app.addHook('onRoute', ({ method, url, config }) => {
     if (config?.credential === 'operator' && config.operatorRole === undefined) {
       throw new Error(`${String(method)} ${url} has no operatorRole`)
@@ -40,8 +40,8 @@ export function registerAdmission(app: FastifyInstance, control: OrgsContext): v
     else if (credential !== undefined && credential !== 'broker') await admit(control, request)
   })
   // The agent no longer has the sandbox, so the cached place is stale. The next request reads the database.
-  app.addHook('onResponse', async ({ admittedPlace: place }, { statusCode }) => {
-    if (statusCode === 404 && place !== null) control.places.forget(place.id)
+  app.addHook('onResponse', async ({ admittedLocation: place }, { statusCode }) => {
+    if (statusCode === 404 && place !== null) control.locations.forget(place.id)
   })
 }
 
@@ -57,7 +57,7 @@ async function admit(control: OrgsContext, request: FastifyRequest): Promise<voi
   const org = loads === 'org' ? orgNamed(request, caller) : null
   refuseUnlessAllowed(control, request, caller, org?.role ?? caller.role)
   request.admitted = { caller, org }
-  if (loads === 'sandbox' || loads === 'place') await loadSandbox(control, request, loads, caller)
+  if (loads === 'sandbox' || loads === 'location') await loadSandbox(control, request, loads, caller)
 }
 
 /** Neither a key nor a narrowed token may act on the user's account, keys and memberships. */
@@ -69,22 +69,22 @@ function refuseNarrow({ routeOptions }: FastifyRequest, caller: Caller): void {
 }
 
 async function loadSandbox(
-  { places, reads }: OrgsContext,
+  { locations, reads }: OrgsContext,
   request: FastifyRequest,
-  loads: 'sandbox' | 'place',
+  loads: 'sandbox' | 'location',
   caller: Caller,
 ): Promise<void> {
   const { workspaceId } = caller
   const id = parseSandboxId((request.params as { id: string }).id)
   if (id === null) throw new ApiError('notFound')
-  if (loads === 'place') request.admittedPlace = await places.find(id, workspaceId)
+  if (loads === 'location') request.admittedLocation = await locations.find(id, workspaceId)
   else request.admittedSandbox = await reads.find(id, workspaceId)
-  const found = request.admittedPlace ?? request.admittedSandbox
+  const found = request.admittedLocation ?? request.admittedSandbox
   if (found === null) throw new ApiError('notFound')
   refuseManagedSandbox(request, caller, found)
 }
 
-function refuseManagedSandbox({ method, routeOptions }: FastifyRequest, caller: Caller, place: SandboxPlace): void {
+function refuseManagedSandbox({ method, routeOptions }: FastifyRequest, caller: Caller, place: SandboxLocation): void {
   const isRead = method === 'GET' || method === 'HEAD'
   const { managed = isRead ? 'read' : 'write' } = routeOptions.config
   if (managed !== 'open') refuseManaged(caller, place.managed_by, managed)

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceRole } from '@offshoot/contract/role'
 import type pg from 'pg'
 import type { Actor } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockWorkspace, revokeTokensOfMember } from './identity/api-key-statements.ts'
 import { changeRole, type MemberRow, membersOfOrg, removeMember } from './identity/org-statements.ts'
@@ -20,7 +20,7 @@ export async function changeMemberRole(
     if (found.role === 'owner' && role !== 'owner' && owners === 1) throw new ApiError('lastOwner')
     await changeRole(client, workspaceId, userId, role)
     const details = { from: found.role, to: role }
-    await recordDeed(client, actor, { workspaceId, action: 'member.role_changed', target: userId, details })
+    await recordAuditEvent(client, actor, { workspaceId, action: 'member.role_changed', target: userId, details })
     return { ...found, role }
   })
 }
@@ -46,7 +46,7 @@ export async function endMembership(
     await removeMember(client, workspaceId, userId)
     const revoked = await revokeTokensOfMember(client, workspaceId, userId)
     const details = { role: found.role, tokens_revoked: revoked.map(({ prefix }) => prefix) }
-    await recordDeed(client, actor, { workspaceId, action: 'member.removed', target: userId, details })
+    await recordAuditEvent(client, actor, { workspaceId, action: 'member.removed', target: userId, details })
   })
 }
 

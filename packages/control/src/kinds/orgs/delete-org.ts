@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { orgOf } from '../../platform/http/caller.ts'
@@ -9,7 +9,7 @@ import { closeOrg, markOrgDeleted } from './identity/org-statements.ts'
 
 /**
  * `DELETE /v1/orgs/{id}`: hides the workspace from all members at once and revokes its keys. The job in
- * {@link file://../sandboxes/emptied-orgs.ts} ends its sandboxes, and removes the workspace once it is empty.
+ * {@link file://../sandboxes/deleted-orgs.ts} ends its sandboxes, and removes the workspace once it is empty.
  */
 export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void {
   app.delete('/v1/orgs/:id', {
@@ -32,7 +32,7 @@ export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void
         if (deleted === undefined) throw new ApiError('notFound')
         await closeOrg(client, id)
         const deed = { workspaceId: id, action: 'org.deleted', target: id, details: { ...deleted } } as const
-        await recordDeed(client, actorOf(request), deed)
+        await recordAuditEvent(client, actorOf(request), deed)
       })
       return reply.code(204).send()
     },

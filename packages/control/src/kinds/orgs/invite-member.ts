@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { PLANS } from '@offshoot/contract/plan'
 import type { Queryable } from '../../platform/db/statement.ts'
 import type { Actor } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { lockWorkspace } from './identity/api-key-statements.ts'
@@ -36,7 +36,7 @@ export async function inviteMember(
     const { public_url: publicUrl } = control.config
     await control.outbox.put(client, invitationMail({ email, token, inviter: user.name, org: org.name, publicUrl }))
     const deed = { workspaceId: org.id, action: 'invitation.created', target: email, details: { role } } as const
-    await recordDeed(client, actor, deed)
+    await recordAuditEvent(client, actor, deed)
     return row
   })
 }

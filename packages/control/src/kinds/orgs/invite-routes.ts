@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { actorOf } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { orgOf } from '../../platform/http/caller.ts'
@@ -71,7 +71,7 @@ export function deleteInvite(app: FastifyInstance, { database }: OrgsContext): v
         const [removed] = await removeInvitation(client, id, inviteId)
         if (removed === undefined) throw new ApiError('notFound')
         const deed = { workspaceId: id, action: 'invitation.revoked', target: removed.email } as const
-        await recordDeed(client, actorOf(request), deed)
+        await recordAuditEvent(client, actorOf(request), deed)
       })
       return reply.code(204).send()
     },

@@ -4,7 +4,7 @@ import type { CreateOrgBody } from '@offshoot/contract/org'
 import { bestPlan, type PlanName, PLANS } from '@offshoot/contract/plan'
 import type pg from 'pg'
 import type { Actor } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { insertMember, lockUser } from './identity/membership-statements.ts'
@@ -40,7 +40,7 @@ export async function makeOrg(
     const made = await insertUnderSlug(client, name, slug)
     await insertMember(client, made.id, userId, 'owner')
     await ensureAccount(client, made.id, plan, 'default')
-    await recordDeed(client, actor, {
+    await recordAuditEvent(client, actor, {
       workspaceId: made.id,
       action: 'org.created',
       target: made.id,

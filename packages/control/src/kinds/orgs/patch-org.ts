@@ -3,7 +3,7 @@ import { workspaceSummary, type WorkspaceSummary } from '@offshoot/contract/iden
 import { changeOrgBody } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { orgOf } from '../../platform/http/caller.ts'
@@ -37,7 +37,7 @@ export function patchOrg(app: FastifyInstance, { database }: OrgsContext): void 
       const changed = await transaction(database.pool, async (client) => {
         const [row] = await changeOrg(client, membership.id, name, slug)
         if (row === undefined) throw new ApiError('notFound')
-        await recordDeed(client, actorOf(request), {
+        await recordAuditEvent(client, actorOf(request), {
           workspaceId: membership.id,
           action: 'org.updated',
           target: membership.id,

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { chosenOrg, type ChosenOrg } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
 import { type Actor, actorOf } from '../../platform/audit/actor.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { userOf } from '../../platform/http/caller.ts'
@@ -61,7 +61,12 @@ async function accept(control: OrgsContext, actor: Actor, user: UserCaller['user
     await removeInvitation(client, id, invitation.id)
     await insertMember(client, id, user.id, role)
     await confirmAddress(client, user.id)
-    await recordDeed(client, actor, { workspaceId: id, action: 'member.joined', target: user.id, details: { role } })
+    await recordAuditEvent(client, actor, {
+      workspaceId: id,
+      action: 'member.joined',
+      target: user.id,
+      details: { role },
+    })
     return id
   })
 }

@@ -22,7 +22,7 @@ export function deleteSandbox(app: FastifyInstance, control: SandboxesContext): 
       const row = sandboxOf(request)
       if (row.managed_by !== null) throw new ApiError('sandboxManaged')
       await removeSandbox(control, row, request.id)
-      control.places.forget(row.id)
+      control.locations.forget(row.id)
       return reply.code(204).send()
     },
   })

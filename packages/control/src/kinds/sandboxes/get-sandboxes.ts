@@ -9,7 +9,7 @@ import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
 import { createdBetween, equals, hasTags, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
-import { presentSandbox, sandboxColumns, type SandboxRow, SEEN } from '../../fleet/sandbox-row.ts'
+import { presentSandbox, sandboxColumns, type SandboxRow, VISIBLE_TO_TENANTS } from '../../fleet/sandbox-row.ts'
 
 const METADATA = 'metadata.'
 const ORDER: ListOrder<SandboxRow> = newestFirst('sandboxes', 'sandboxes')
@@ -37,7 +37,7 @@ export function getSandboxes(app: FastifyInstance, control: SandboxesContext): v
         select: `select ${sandboxColumns()} from sandboxes`,
         where: [
           sql`workspace_id = ${workspaceId}`,
-          sql.raw(SEEN),
+          sql.raw(VISIBLE_TO_TENANTS),
           ...equals('template', query.template),
           ...equals('status', query.status),
           ...hasTags('metadata', query.metadata),

@@ -3,7 +3,7 @@ import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import { deleteSandbox } from './delete-sandbox.ts'
-import { emptiedOrgs } from './emptied-orgs.ts'
+import { emptiedOrgs } from './deleted-orgs.ts'
 import { getEvents } from './events/get-events.ts'
 import { expiredSandboxes } from './expired-sandboxes.ts'
 import { postFork } from './forks/post-fork.ts'
@@ -12,7 +12,7 @@ import { postPromote } from './forks/post-promote.ts'
 import { getSandbox } from './get-sandbox.ts'
 import { getSandboxes } from './get-sandboxes.ts'
 import { lifecycleRoutes } from './lifecycle/lifecycle-routes.ts'
-import { retellLifecycles } from './lifecycle/retell-lifecycles.ts'
+import { resendLifecycles } from './lifecycle/resend-lifecycles.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { getLanguages } from './lsp/get-languages.ts'
 import { deletePorts } from './ports/delete-ports.ts'
@@ -59,7 +59,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     prepareRecords: (records) => events.prepare(records),
     applyRecords: (client, records) => events.append(client, records),
     reconcile: reconcileSnapshots,
-    retell: retellLifecycles,
+    resend: resendLifecycles,
   }),
   lanes: (control) => [
     lane('sandboxes', [expiredSandboxes(control)], { atOnce: 64, pollMs: 500 }),

@@ -4,7 +4,7 @@ import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
-import { placeOf } from '../../fleet/admitted-sandbox.ts'
+import { locationOf } from '../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
 import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
@@ -25,7 +25,7 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
       credential: 'key-or-jwt',
-      loads: 'place',
+      loads: 'location',
       docs: {
         summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
         tag: 'Commands',
@@ -46,16 +46,16 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
       },
     },
     handler: async (request, reply) => {
-      const place = placeOf(request)
+      const location = locationOf(request)
       parseBody(request, execBody)
-      if (place.status === 'creating' || place.status === 'failed') throw new ApiError('sandboxNotRunning')
-      const agent = control.fleet.byId(place.agent_id)
+      if (location.status === 'creating' || location.status === 'failed') throw new ApiError('sandboxNotRunning')
+      const agent = control.fleet.byId(location.agent_id)
       if (agent === undefined) throw new ApiError('agentUnreachable')
       const hangUp = hangUpSignal(request, reply)
       // Forwards the caller's own bytes. They have been validated, and serializing them again would only cost time.
       const body = request.body as Buffer
       const answer = await agent.client
-        .exec(place.id, place.workspace_id, request.id, body, hangUp)
+        .exec(location.id, location.workspace_id, request.id, body, hangUp)
         .catch((error: unknown) => refuseForwarded(error, hangUp))
       return passOn(request, reply, answer)
     },

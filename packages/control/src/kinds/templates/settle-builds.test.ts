@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { settleTrees } from '../apps/trees/settle-trees.ts'
+import { settleTrees } from '../apps/dependency-cache/settle-trees.ts'
 import { settleBuilds } from './settle-builds.ts'
 
 /** So long ago that the build counts as abandoned. */

@@ -30,7 +30,7 @@ export async function settleBuilds(
       const agent = fleet.byId(agentId)
       if (agent === undefined) return
       await settleOfAgent(database.pool, agent.client, agentId, rows).catch((error: unknown) => {
-        log.warn({ err: error, agent: agentId }, 'builds of an agent: put off')
+        log.warn({ err: error, agent: agentId }, 'builds of an agent not updated: trying again later')
       })
     }),
   )

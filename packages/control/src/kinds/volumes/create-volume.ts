@@ -39,7 +39,7 @@ export async function createVolume(control: BillingContext, wanted: NewVolume): 
     throw error
   })
   const [ready] = await setVolumeReady(pool, id, made.size_mb)
-  if (ready === undefined) throw new ApiError('conflict', { detail: 'the volume was given up while it was made' })
+  if (ready === undefined) throw new ApiError('conflict', { detail: 'the creation of the volume was cancelled' })
   return ready
 }
 

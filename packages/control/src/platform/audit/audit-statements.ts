@@ -45,7 +45,7 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   keys: 'sealing_key',
 }
 
-interface Deed {
+interface AuditEvent {
   readonly workspaceId: string | null
   readonly action: OwnAction
   readonly target: string | null
@@ -54,7 +54,7 @@ interface Deed {
 }
 
 /** The entry of a request whose route has no action of its own. */
-interface RequestDeed extends Omit<Deed, 'action'> {
+interface RequestEvent extends Omit<AuditEvent, 'action'> {
   readonly action: 'request.made' | 'secret.read'
   readonly targetKind: AuditTargetKind | null
 }
@@ -63,7 +63,11 @@ interface RequestDeed extends Omit<Deed, 'action'> {
  * Call it in the transaction of the action itself, so that an action is committed only with its entry.
  * @returns the id of the entry
  */
-export async function recordDeed(on: Queryable, actor: Actor, deed: Deed | RequestDeed): Promise<string | undefined> {
+export async function recordAuditEvent(
+  on: Queryable,
+  actor: Actor,
+  deed: AuditEvent | RequestEvent,
+): Promise<string | undefined> {
   const { workspaceId, action, target, details = {} } = deed
   const { type, id, ip, requestId } = actor
   const kind = 'targetKind' in deed ? deed.targetKind : KIND_OF[nounOf(deed.action)]

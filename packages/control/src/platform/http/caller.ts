@@ -18,7 +18,7 @@ declare module 'fastify' {
      * What the route's `:id` names: a sandbox of the caller's workspace, loaded as its row or only as its place, or a
      * workspace that the caller is a member of.
      */
-    readonly loads?: 'sandbox' | 'place' | 'org'
+    readonly loads?: 'sandbox' | 'location' | 'org'
     /**
      * The access that the route needs to a sandbox that a database or an app owns. A key with scopes needs the owner's
      * scope for it. Absent: a GET reads, every other method writes. `open`: the route shows no more than lists do, or

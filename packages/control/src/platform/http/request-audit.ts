@@ -1,7 +1,7 @@
 import type { AuditTargetKind } from '@offshoot/contract/audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { actorOf } from '../audit/actor.ts'
-import { noteOutcome, recordDeed } from '../audit/audit-statements.ts'
+import { noteOutcome, recordAuditEvent } from '../audit/audit-statements.ts'
 import type { Database } from '../db/database.ts'
 
 declare module 'fastify' {
@@ -57,7 +57,7 @@ export function registerAudit(app: FastifyInstance, { database: { pool } }: { re
     const details = { method, route: routeOptions.url, user_agent: shown(headers['user-agent']) }
     const workspaceId = admitted === null ? null : (admitted.org?.id ?? admitted.caller.workspaceId)
     const deed = { workspaceId, action, target: targetOf(request), targetKind: targetKindOf(routeOptions.url), details }
-    request.auditId = (await recordDeed(pool, actorOf(request), deed)) ?? null
+    request.auditId = (await recordAuditEvent(pool, actorOf(request), deed)) ?? null
   })
   app.addHook('preSerialization', async (request, { statusCode }, payload) => {
     if (request.auditId !== null && MADE.has(statusCode)) request.auditMade = madeBy(request, payload)

@@ -24,7 +24,7 @@ export async function settleOldVersions(remover: Remover, log: Logger): Promise<
     isDraining ||= page.length > 0
     for (const row of page) {
       await putToSleep(remover, row).catch((error: unknown) => {
-        log.warn({ err: error, deployment: row.id }, 'version that no longer serves: put off')
+        log.warn({ err: error, deployment: row.id }, 'old version not removed: trying again later')
       })
     }
   }

@@ -29,7 +29,7 @@ export async function replaceUnhealthy(remover: Remover, log: Logger): Promise<b
       Array.from({ length: AT_ONCE }, async () => {
         for (const instance of waiting) {
           await lookAt(remover, instance, log).catch((error: unknown) => {
-            log.warn({ err: error, sandbox: instance.id }, 'health of an instance: put off')
+            log.warn({ err: error, sandbox: instance.id }, 'health of an instance not checked: trying again later')
           })
         }
       }),

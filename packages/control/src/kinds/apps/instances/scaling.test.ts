@@ -122,7 +122,7 @@ describe('instances of an app', () => {
     expect(await serving()).toEqual([app.sandboxId])
   })
 
-  it('are told of to an edge that asks, and to nobody else', async () => {
+  it('are listed for an edge that asks, and for nobody else', async () => {
     expect(await told(app.id)).toMatchObject({
       status: 200,
       body: { id: app.id, state: 'live', sandbox_ids: [app.sandboxId] },

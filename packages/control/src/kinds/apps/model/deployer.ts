@@ -65,7 +65,9 @@ export class Deployer {
 
   /** Looks at once for deployments of this process that were cancelled. */
   soon(): void {
-    void this.#cancelUnwanted().catch((error: unknown) => this.#options.log.warn({ err: error }, 'cancels: put off'))
+    void this.#cancelUnwanted().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, 'deployments not cancelled: trying again later'),
+    )
   }
 
   /** Leaves running deployments to other processes. */
@@ -80,7 +82,7 @@ export class Deployer {
     const { signal } = this.#stopped
     while (this.#running.size > 0 && !signal.aborted) {
       await this.#cancelUnwanted().catch((error: unknown) => {
-        this.#options.log.warn({ err: error }, 'cancels: put off')
+        this.#options.log.warn({ err: error }, 'deployments not cancelled: trying again later')
       })
       await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)
     }

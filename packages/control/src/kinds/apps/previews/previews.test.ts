@@ -140,7 +140,7 @@ describe('previews of pull requests', () => {
     expect([await previewsOf(others[0]), await previewsOf(others[1], bob)]).toEqual([[], []])
   })
 
-  it('stay as the newest of what was told, in whichever order it comes', async () => {
+  it('follow the newest event, in whichever order events arrive', async () => {
     const [opened, late, newest] = [
       event('opened'),
       event('synchronize'),

@@ -1,5 +1,5 @@
 import { statement } from '../../../platform/db/statement.ts'
-import { SEEN } from '../../../fleet/sandbox-row.ts'
+import { VISIBLE_TO_TENANTS } from '../../../fleet/sandbox-row.ts'
 
 /** What a workspace currently holds. */
 export interface Holdings {
@@ -14,7 +14,7 @@ export const holdingsOf = statement<Holdings, [workspaceId: string]>(
   'holdings-of',
   `select held.*, recent.created_last_hour from
      (select count(*) as active, coalesce(sum(cpu), 0) as cpu, coalesce(sum(memory_mb), 0) as memory_mib
-      from sandboxes where workspace_id = $1 and status <> 'failed' and ${SEEN}) held,
+      from sandboxes where workspace_id = $1 and status <> 'failed' and ${VISIBLE_TO_TENANTS}) held,
      (select count(*) as created_last_hour from sandbox_creates
       where workspace_id = $1 and created_at > now() - interval '1 hour') recent`,
 )

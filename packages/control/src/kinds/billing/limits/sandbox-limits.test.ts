@@ -55,7 +55,7 @@ describe('limits of a sandbox', () => {
     ])
   })
 
-  it('follow the plan: the agent is told of every sandbox again', async () => {
+  it('follow the plan: the agent gets the limits of every sandbox again', async () => {
     const id = await create()
     await onPlan('free')
     expect(await unsettled()).toEqual([])

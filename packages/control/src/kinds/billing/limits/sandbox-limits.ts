@@ -17,8 +17,8 @@ export async function sandboxLimitsOf(
 
 /**
  * After a change of plan, makes the next reconciliation send the new limits to the agents
- * ({@link file://../../sandboxes/lifecycle/retell-lifecycles.ts}).
+ * ({@link file://../../sandboxes/lifecycle/resend-lifecycles.ts}).
  */
-export async function retellLimits(on: Queryable, workspaceId: string, before: PlanName | undefined, now: PlanName) {
+export async function resendLimits(on: Queryable, workspaceId: string, before: PlanName | undefined, now: PlanName) {
   if (before !== now) await unsettleWorkspace(on, workspaceId)
 }

@@ -3,7 +3,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { PlanName } from '@offshoot/contract/plan'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { accountOf, type PlanSource, upsertPlan } from '../../orgs/identity/account-statements.ts'
-import { retellLimits } from './sandbox-limits.ts'
+import { resendLimits } from './sandbox-limits.ts'
 
 /**
  * Sets a workspace's plan. Existing objects stay, even if the new plan allows fewer. The check for spent credit follows
@@ -20,5 +20,5 @@ export async function setPlan(
   const [before] = await accountOf(on, workspaceId)
   const [row] = await upsertPlan(on, workspaceId, plan, source)
   if (row === undefined) throw new ApiError('notFound')
-  await retellLimits(on, workspaceId, before?.plan, plan)
+  await resendLimits(on, workspaceId, before?.plan, plan)
 }

@@ -1,4 +1,4 @@
-import type { TurnsByWorkspace } from '../../../platform/limits/turns-by-workspace.ts'
+import type { WorkspaceQueue } from '../../../platform/limits/workspace-queue.ts'
 import type { OrgsContext } from '../../orgs/identity/orgs-context.ts'
 import type { Payments } from './payments.ts'
 
@@ -6,5 +6,5 @@ export interface BillingContext extends OrgsContext {
   /** `null` without a payment provider. */
   readonly payments: Payments | null
   /** Serializes the quota checks of new sandboxes, per workspace. */
-  readonly creates: TurnsByWorkspace
+  readonly creates: WorkspaceQueue
 }

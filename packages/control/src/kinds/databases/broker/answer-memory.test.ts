@@ -30,7 +30,7 @@ it('drops rows of answers that were admitted together and do not all fit', () =>
   expect(kept).toEqual([true, true, false])
 })
 
-it('takes nothing for a statement that goes on after its answer was given up', () => {
+it('takes no memory for a statement that continues after its answer was dropped', () => {
   const answers = new AnswersMemory(new FairLimit(32 * MIB, 64 * MIB))
   const { memory, release } = answers.open('a')
   release()

@@ -43,7 +43,7 @@ export class AnswersMemory {
     room()
     const chunks: (() => void)[] = []
     let bytes = 0
-    // A statement that was given up may still send rows.
+    // A statement whose answer was dropped may still send rows.
     let isReleased = false
     const memory = {
       keep: (row: readonly (string | null)[]) => {

@@ -3,7 +3,7 @@ import { deleteMeBody } from '@offshoot/contract/identity'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { type Actor, actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { type UserCaller, userOf } from '../../../platform/http/caller.ts'
@@ -90,7 +90,7 @@ async function deleteAccount(pool: pg.Pool, actor: Actor, user: UserCaller['user
     for (const workspace of workspaces) await leave(client, actor, workspace, user.id, revoked)
     await forgetInAuditLog(client, user.id, user.email)
     await removeUser(client, user.id, user.email)
-    await recordDeed(client, actor, { workspaceId: null, action: 'account.deleted', target: user.id })
+    await recordAuditEvent(client, actor, { workspaceId: null, action: 'account.deleted', target: user.id })
     return revoked.map(({ prefix }) => prefix)
   })
 }
@@ -110,10 +110,15 @@ async function leave(
   if (members === 1) {
     const [deleted] = await markOrgDeleted(client, id)
     await closeOrg(client, id)
-    await recordDeed(client, actor, { workspaceId: id, action: 'org.deleted', target: id, details: { ...deleted } })
+    await recordAuditEvent(client, actor, {
+      workspaceId: id,
+      action: 'org.deleted',
+      target: id,
+      details: { ...deleted },
+    })
     return
   }
   const prefixes = revoked.filter((key) => key.workspace_id === id).map(({ prefix }) => prefix)
   const details = { role, tokens_revoked: prefixes, account_deleted: true }
-  await recordDeed(client, actor, { workspaceId: id, action: 'member.removed', target: userId, details })
+  await recordAuditEvent(client, actor, { workspaceId: id, action: 'member.removed', target: userId, details })
 }

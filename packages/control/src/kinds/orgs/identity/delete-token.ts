@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isPermitted } from '@offshoot/contract/role'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from './orgs-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { userOf } from '../../../platform/http/caller.ts'
@@ -26,7 +26,7 @@ export function deleteToken(app: FastifyInstance, { database, keys }: OrgsContex
         const [revoked] = await revokeToken(client, prefix, user.id, managed)
         if (revoked === undefined) throw new ApiError('notFound')
         const { workspace_id, name } = revoked
-        await recordDeed(client, actorOf(request), {
+        await recordAuditEvent(client, actorOf(request), {
           workspaceId: workspace_id,
           action: 'token.revoked',
           target: prefix,
@@ -52,7 +52,7 @@ export function deleteTokens(app: FastifyInstance, { database, keys }: OrgsConte
         const rows = await revokeTokensOfUser(client, user.id)
         for (const { prefix, workspace_id: workspaceId, name } of rows) {
           const deed = { workspaceId, action: 'token.revoked', target: prefix, details: { name } } as const
-          await recordDeed(client, actorOf(request), deed)
+          await recordAuditEvent(client, actorOf(request), deed)
         }
         return rows
       })

@@ -3,7 +3,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { type CreatedToken, type CreateTokenBody, MAX_TOKENS } from '@offshoot/contract/token'
 import type pg from 'pg'
 import type { Actor } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { mintApiKey } from './api-key.ts'
 import { countTokens, insertApiKey, lockWorkspace, type TokenRow } from './api-key-statements.ts'
@@ -26,7 +26,7 @@ export async function makeToken(pool: pg.Pool, actor: Actor, request: TokenReque
     if (active >= MAX_TOKENS) throw new ApiError('tooManyTokens', { max: MAX_TOKENS, active })
     const { key, row } = await insertUnique(client, request)
     const { name, scopes } = row
-    await recordDeed(client, actor, {
+    await recordAuditEvent(client, actor, {
       workspaceId,
       action: 'token.created',
       target: row.prefix,

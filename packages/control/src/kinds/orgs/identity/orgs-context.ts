@@ -2,13 +2,13 @@ import type { FleetContext } from '../../../fleet/fleet-context.ts'
 import type { Accounts } from './accounts.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import type { JwtVerifier } from './jwt-verifier.ts'
-import type { KnownKeys } from './known-keys.ts'
+import type { ApiKeyCache } from './api-key-cache.ts'
 import type { OperatorKeys } from './operator-keys.ts'
 
 export interface OrgsContext extends FleetContext {
   readonly accounts: Accounts
   readonly jwt: JwtVerifier
-  readonly keys: KnownKeys
+  readonly keys: ApiKeyCache
   readonly failures: FailedAttempts
   readonly operatorKeys: OperatorKeys
 }

@@ -10,7 +10,7 @@ import { isForeign } from '../../../fleet/agent-directory.ts'
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { confirmWaiting, waitingObjects } from '../../../fleet/reconcile-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody } from '../../../platform/http/body.ts'
@@ -64,7 +64,7 @@ export function hostReconcileRoutes(app: FastifyInstance, control: OrgsContext):
         if (confirmed.length !== count)
           throw new ApiError('conflict', { detail: `${confirmed.length} objects wait by now` })
         const details = { count, take_over: takeOver }
-        await recordDeed(client, actorOf(request), {
+        await recordAuditEvent(client, actorOf(request), {
           workspaceId: null,
           action: 'host.reconciled',
           target: agentId,

@@ -1,7 +1,7 @@
 import { keysAnswer, type KeysAnswer } from '@offshoot/contract/operator'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { wakeJob } from '../../../platform/jobs/job-statements.ts'
 import { finishResealing } from '../../../platform/secrets/keyring-statements.ts'
@@ -42,7 +42,7 @@ export function keyRoutes(app: FastifyInstance, { database, keyring }: OrgsConte
         const { version } = await keyring.rotate(client)
         await expireSigningKeys(client)
         await wakeJob(client, 'keep-keys')
-        await recordDeed(client, actorOf(request), {
+        await recordAuditEvent(client, actorOf(request), {
           workspaceId: null,
           action: 'keys.rotated',
           target: String(version),

@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { parseBody, parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, listPage } from '../../../platform/http/page-of.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
@@ -89,7 +89,7 @@ export function operatorKeyRoutes(app: FastifyInstance, control: OrgsContext): v
           if (row === undefined) continue
           const details = { name, operator_id: id, expires_at: row.expires_at }
           const deed = { workspaceId: null, action: 'operator_key.created', target: prefix, details } as const
-          await recordDeed(client, actorOf(request), deed)
+          await recordAuditEvent(client, actorOf(request), deed)
           return { ...present(row), key }
         }
       })
@@ -111,7 +111,7 @@ export function operatorKeyRoutes(app: FastifyInstance, control: OrgsContext): v
         if (revoked === undefined) throw new ApiError('notFound')
         const details = { name: revoked.name, operator_id: id }
         const deed = { workspaceId: null, action: 'operator_key.revoked', target: prefix, details } as const
-        await recordDeed(client, actorOf(request), deed)
+        await recordAuditEvent(client, actorOf(request), deed)
       })
       return reply.code(204).send()
     },

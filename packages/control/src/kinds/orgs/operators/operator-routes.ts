@@ -12,7 +12,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { z } from 'zod'
 import { actorOf } from '../../../platform/audit/actor.ts'
-import { recordDeed } from '../../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { parseBody, parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, equals, listPage } from '../../../platform/http/page-of.ts'
@@ -173,7 +173,7 @@ async function record(
   target: string,
   details: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await recordDeed(client, actorOf(request), { workspaceId: null, action, target, details })
+  await recordAuditEvent(client, actorOf(request), { workspaceId: null, action, target, details })
 }
 
 function present({ created_at: createdAt, ...row }: OperatorRow): Operator {

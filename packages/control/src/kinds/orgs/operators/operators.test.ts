@@ -215,7 +215,7 @@ describe('operators', () => {
     ['suspend', { reason: 7 }, 'reason must be a string'],
     ['rate', { burst: 5 }, 'burst and per_second required together'],
     ['rate', { burst: 0, per_second: 1 }, 'burst must be >= 1'],
-  ])('are told what is wrong with %s %j', async (verb, body, error) => {
+  ])('get a reason for the refusal of %s %j', async (verb, body, error) => {
     expect(await operate(verb, body)).toMatchObject({ status: 400, body: { error } })
   })
 

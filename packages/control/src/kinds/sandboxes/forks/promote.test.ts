@@ -66,7 +66,7 @@ describe('POST /v1/sandboxes/{id}/promote', () => {
     },
   )
 
-  it('takes the tree it is asked for, and leaves the siblings when told so', async () => {
+  it('promotes within the named tree, and keeps the siblings if asked to', async () => {
     const [first, winner] = children
     const answer = await promote(winner, { tree_id: treeId, cleanup_siblings: false })
     expect(answer.body).toEqual({ winner, tree_id: treeId, deleted: [], failures: {} })
@@ -138,7 +138,7 @@ describe('POST /v1/sandboxes/{id}/promote', () => {
     expect((await get(winner)).body.parent_id).toBe(parent)
   })
 
-  it('is seen in the rows when only the log tells of it', async () => {
+  it('changes the rows when only the log reports it', async () => {
     const [winner] = children
     agent.log('fork_tree.promoted', winner)
     await eventually(async () => (await get(winner)).body.parent_id === null)

@@ -6,7 +6,7 @@ import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
  * Both the row and the agent store persistence and idle timeout, and they cannot be changed atomically. Control
  * therefore marks the row as unsettled before it calls the agent, and removes the mark together with the new values. A
  * mark that stays (no answer, a crash, two concurrent changes) means that the agent may have other values than the row.
- * Control then sends it the row's again ({@link file://./retell-lifecycles.ts}).
+ * Control then sends it the row's again ({@link file://./resend-lifecycles.ts}).
  */
 export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string]>(
   'unsettle-lifecycle',

@@ -6,11 +6,11 @@ import { refuse } from '../../../fleet/agent-failure.ts'
 import { applyStatus } from '../../../fleet/record-statements.ts'
 import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
-import { placeOf } from '../../../fleet/admitted-sandbox.ts'
+import { locationOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
-import type { SandboxPlace } from '../../../fleet/sandbox-places.ts'
+import type { SandboxLocation } from '../../../fleet/sandbox-locations.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'
 import { sandboxById } from '../model/sandbox-statements.ts'
 
@@ -32,7 +32,7 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
     app.post(`/v1/sandboxes/:id/${transition}`, {
       config: {
         credential: 'key-or-jwt',
-        loads: 'place',
+        loads: 'location',
         docs: {
           summary,
           tag: 'Lifecycle',
@@ -43,9 +43,9 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
         },
       },
       handler: async (request) => {
-        const place = placeOf(request)
+        const location = locationOf(request)
         parseBody(request, noFields)
-        return moveSandbox(control, place, transition, request.id)
+        return moveSandbox(control, location, transition, request.id)
       },
     })
   }
@@ -57,25 +57,25 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
  */
 async function moveSandbox(
   control: SandboxesContext,
-  place: SandboxPlace,
+  location: SandboxLocation,
   transition: Transition,
   requestId: string,
 ): Promise<z.infer<typeof wokenSandbox>> {
-  const agent = liveAgent(control, place)
-  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, place.workspace_id) } : {}
-  const moved = await move(agent, subjectOf(place, requestId), transition, body).catch(refuse)
+  const agent = liveAgent(control, location)
+  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, location.workspace_id) } : {}
+  const moved = await move(agent, subjectOf(location, requestId), transition, body).catch(refuse)
   const { pool } = control.database
   const [applied] = await applyStatus(
     pool,
-    place.id,
-    place.agent_id,
+    location.id,
+    location.agent_id,
     moved.last_seq,
     moved.status,
     moved.boot_ms,
     moved.boot_mode,
     moved.guest_ip,
   )
-  const [current] = applied === undefined ? await sandboxById(pool, place.id) : [applied]
+  const [current] = applied === undefined ? await sandboxById(pool, location.id) : [applied]
   if (current === undefined) throw new ApiError('sandboxNotFound')
   return { ...presentSandbox(current), ...(moved.cold === true ? { cold: true } : {}) }
 }

@@ -1,7 +1,7 @@
 import type { Egress } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../../../fleet/removable.ts'
 import { statement } from '../../../platform/db/statement.ts'
-import { TOLD_AGAIN } from '../../../platform/db/told-again.ts'
+import { REDELIVERED } from '../../../platform/db/redelivered.ts'
 import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /** `ttl_seconds` counts from the insert. A persistent sandbox does not expire. */
@@ -64,10 +64,10 @@ export const setCreated = statement<
   ]
 >(
   'set-created',
-  `${TOLD_AGAIN}
+  `${REDELIVERED}
    update sandboxes set status = $3, boot_ms = $4, boot_mode = $5, guest_ip = $6, cpu = $7, memory_mb = $8,
      last_event_seq = $9
-   from told_again where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
+   from redelivered where id = $1 and agent_id = $2 and status = 'creating' and last_event_seq <= $9
    returning ${sandboxColumns()}`,
 )
 

@@ -36,6 +36,6 @@ export async function makeSnapshot(
     throw refusalOf(error)
   })
   const [ready] = await setSnapshotReady(pool, id, made.size_bytes)
-  if (ready === undefined) throw new ApiError('conflict', { detail: 'the snapshot was given up while it was taken' })
+  if (ready === undefined) throw new ApiError('conflict', { detail: 'the creation of the snapshot was cancelled' })
   return ready
 }

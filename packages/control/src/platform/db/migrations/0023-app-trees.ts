@@ -4,7 +4,7 @@ const STATEMENTS = [
   // The installed dependencies of a build, stored as the disk of a template that no catalog shows.
   // - app_id: null means that the tree has no app and is to be removed.
   // - workspace_id: the template's workspace on its agent, also after the app is gone.
-  // - key: the hash of everything that the tree depends on (kinds/apps/trees/tree-key.ts).
+  // - key: the hash of everything that the tree depends on (kinds/apps/dependency-cache/tree-key.ts).
   // - creator: number of the control process that creates it.
   `create table app_trees (
     id uuid primary key,

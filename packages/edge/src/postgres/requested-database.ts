@@ -1,7 +1,7 @@
 import { databaseOfUser } from '@offshoot/contract/database'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 
-export interface WantedDatabase {
+export interface RequestedDatabase {
   readonly id: SandboxId
   /** The role inside the database, if the user name contains more. */
   readonly user: string
@@ -12,7 +12,11 @@ export interface WantedDatabase {
  * the owner's, or another role followed by the owner's, as in `reader.db_0123…`.
  * @returns `null` if neither names a database, or if they name different ones
  */
-export function wantedDatabase(user: string, serverName: string | null, suffix: string | null): WantedDatabase | null {
+export function requestedDatabase(
+  user: string,
+  serverName: string | null,
+  suffix: string | null,
+): RequestedDatabase | null {
   const named = suffix === null || serverName === null ? null : ofServerName(serverName.toLowerCase(), suffix)
   const dot = user.lastIndexOf('.')
   const owner = databaseOfUser(user.slice(dot + 1))

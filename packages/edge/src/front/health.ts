@@ -5,7 +5,7 @@ import { hostOf, type VisitorRequest, type VisitorResponse } from '../http/visit
 const OK = JSON.stringify({ status: 'ok' })
 
 /** Requests to the edge's own host, for health checks only. */
-export function handleOwn(request: VisitorRequest, response: VisitorResponse): void {
+export function answerHealth(request: VisitorRequest, response: VisitorResponse): void {
   if (hostOf(request) === null) {
     sendRefusal(request, response, refusals.badRequest('the request must name one host'))
   } else if (request.url === '/healthz' && request.method === 'GET') {

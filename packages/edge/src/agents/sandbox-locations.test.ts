@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { PretendedAgent } from '../test/pretended-agent.ts'
+import { FakeAgent } from '../test/fake-agent.ts'
 import { Agent } from './agent.ts'
-import { Places } from './places.ts'
+import { SandboxLocations } from './sandbox-locations.ts'
 
-describe('places', () => {
-  let pretended: PretendedAgent
+describe('locations', () => {
+  let pretended: FakeAgent
   let agent: Agent
-  let places: Places
+  let locations: SandboxLocations
 
   beforeEach(async () => {
-    pretended = await PretendedAgent.start()
+    pretended = await FakeAgent.start()
     agent = new Agent(pretended)
-    places = new Places([agent])
+    locations = new SandboxLocations([agent])
   })
 
   afterEach(async () => {
@@ -21,7 +21,8 @@ describe('places', () => {
     await pretended.kill()
   })
 
-  const find = (id: string, visitor = '192.0.2.1') => places.find(id as SandboxId, visitor, AbortSignal.timeout(30_000))
+  const find = (id: string, visitor = '192.0.2.1') =>
+    locations.find(id as SandboxId, visitor, AbortSignal.timeout(30_000))
 
   it('ask once for an id that many want to know of at once', async () => {
     const id = randomUUID()

@@ -20,7 +20,7 @@ interface Kept {
 }
 
 /** Caches API keys, so that requests with a busy key need no round trip to the database. */
-export class KnownKeys {
+export class ApiKeyCache {
   readonly #pool: pg.Pool
   readonly #usage: KeyUsage
   readonly #kept = new Map<string, Kept>()

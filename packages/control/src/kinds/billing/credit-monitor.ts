@@ -18,7 +18,7 @@ const LOOK_MS = 6_000
 /** Checks of one job. */
 const LOOKS = 10
 /** Milliseconds after which an agent gets an unchanged list again, because its disk may have been replaced. */
-const RETELL_MS = 60_000
+const RESEND_MS = 60_000
 
 const PLANS_WITH_CREDIT = JSON.stringify(
   Object.entries(PLANS).flatMap(([plan, { monthlyCreditMicroUsd: micro_usd }]) =>
@@ -26,7 +26,7 @@ const PLANS_WITH_CREDIT = JSON.stringify(
   ),
 )
 
-export interface CreditKeeperOptions {
+export interface CreditMonitorOptions {
   readonly database: Database
   readonly fleet: Fleet
   readonly outbox: Outbox
@@ -41,11 +41,11 @@ export interface CreditKeeperOptions {
  * A workspace leaves the list when it has credit again: after an upgrade, a grant or the start of a month. The
  * consequences for sandboxes are in {@link file://./credit-pauses.ts}.
  */
-export class CreditKeeper {
-  readonly #options: CreditKeeperOptions
+export class CreditMonitor {
+  readonly #options: CreditMonitorOptions
   readonly #told = new Map<string, { readonly list: string; readonly atMs: number }>()
 
-  constructor(options: CreditKeeperOptions) {
+  constructor(options: CreditMonitorOptions) {
     this.#options = options
   }
 
@@ -92,10 +92,11 @@ export class CreditKeeper {
       agents.map(async ({ client, info }) => {
         const told = this.#told.get(client.url)
         const state = `${info?.agent_id} ${list}`
-        if (told?.list === state && performance.now() - told.atMs < RETELL_MS) return
+        if (told?.list === state && performance.now() - told.atMs < RESEND_MS) return
         await client.putSpentCredit(body, randomUUID()).then(
           () => this.#told.set(client.url, { list: state, atMs: performance.now() }),
-          (error: unknown) => this.#options.log.warn({ err: error, url: client.url }, 'agent not told of spent credit'),
+          (error: unknown) =>
+            this.#options.log.warn({ err: error, url: client.url }, 'list of spent credit not sent to the agent'),
         )
       }),
     )

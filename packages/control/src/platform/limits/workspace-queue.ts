@@ -5,7 +5,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
  * Without this, a workspace that creates a thousand sandboxes at once would take every connection of the pool. The
  * queue is bounded by the rate limit.
  */
-export class TurnsByWorkspace {
+export class WorkspaceQueue {
   readonly #last = new Map<WorkspaceId, Promise<void>>()
 
   async run<T>(workspaceId: WorkspaceId, work: () => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import { READY_SNAPSHOT } from '../sandboxes/snapshots/snapshot-row.ts'
 import { type BackupRow, BACKUP_COLUMNS, WHOLE_BACKUPS } from './backup-statements.ts'
 
 /** A backup that is due for verification. */
-export interface ProofRow extends BackupRow {
+export interface VerificationRow extends BackupRow {
   readonly workspace_id: WorkspaceId
   readonly memory_mb: number
   readonly size: DatabaseSize
@@ -13,8 +13,8 @@ export interface ProofRow extends BackupRow {
 }
 
 /** Serializes the choice of the next backup between processes, until the end of the transaction. */
-export const lockProofs = statement<never, []>(
-  'lock-backup-proofs',
+export const lockVerifications = statement<never, []>(
+  'lock-backup-verifications',
   `select pg_advisory_xact_lock(hashtext('backup proofs'))`,
 )
 
@@ -22,8 +22,8 @@ export const lockProofs = statement<never, []>(
  * Claims, for `leaseSeconds`, the backup that has waited longest; none while another one is being verified.
  * @param agents the reachable agents
  */
-export const claimProof = statement<ProofRow, [agents: readonly string[], leaseSeconds: number]>(
-  'claim-backup-proof',
+export const claimVerification = statement<VerificationRow, [agents: readonly string[], leaseSeconds: number]>(
+  'claim-backup-verification',
   `with due as materialized (
      select b.id as due_id from ${WHOLE_BACKUPS} join databases d on d.id = b.database_id and d.status = 'ready'
      where b.verified = 'pending' and b.proof_due_at <= now() and s.agent_id = any($1)
@@ -38,8 +38,8 @@ export const claimProof = statement<ProofRow, [agents: readonly string[], leaseS
   READY_SNAPSHOT,
 )
 
-export const hasPendingProofs = statement<{ found: boolean }, []>(
-  'has-pending-backup-proofs',
+export const hasPendingVerifications = statement<{ found: boolean }, []>(
+  'has-pending-backup-verifications',
   `select exists (select from database_backups where verified = 'pending') as found`,
 )
 
@@ -51,25 +51,25 @@ export const setVerified = statement<{ id: string }, [id: string, verified: 'ok'
 )
 
 /** Schedules another attempt after one without a result. @param tries how much to add to the failed attempts */
-export const putProofOff = statement<{ id: string }, [id: string, seconds: number, tries: number]>(
-  'put-backup-proof-off',
+export const postponeVerification = statement<{ id: string }, [id: string, seconds: number, tries: number]>(
+  'postpone-backup-verification',
   `update database_backups set proof_lease_until = null, proof_due_at = now() + make_interval(secs => $2),
      proof_tries = proof_tries + $3 where id = $1 returning id`,
 )
 
 /** Must run before the sandbox exists: records of this sandbox become no events. */
-export const insertProof = statement<never, [id: string]>(
-  'insert-backup-proof',
+export const insertVerification = statement<never, [id: string]>(
+  'insert-backup-verification',
   'insert into backup_proofs (id) values ($1)',
 )
 
-export const proofsAmong = statement<{ id: string }, [ids: readonly string[]]>(
-  'backup-proofs-among',
+export const verificationsAmong = statement<{ id: string }, [ids: readonly string[]]>(
+  'backup-verifications-among',
   'select id from backup_proofs where id = any($1)',
 )
 
 /** Keeps the ids for longer than any agent takes to deliver its records. */
-export const removeOldProofs = statement<never, []>(
-  'remove-old-backup-proofs',
+export const removeOldVerifications = statement<never, []>(
+  'remove-old-backup-verifications',
   `delete from backup_proofs where created_at < now() - interval '100 days'`,
 )

@@ -9,7 +9,7 @@ type Replaced = (sandboxIds: readonly SandboxId[]) => void
  * Which sandboxes serve each app, as control last reported. Held in memory only: a restarted edge gets it from control
  * again.
  */
-export class AppPlaces {
+export class AppLocations {
   readonly #apps = new Map<string, EdgeApp>()
   readonly #byHost = new Map<string, EdgeApp>()
   readonly #byDomain = new Map<string, EdgeApp>()

@@ -9,4 +9,4 @@
  * It relies on two facts: a transaction-local `set_config` lasts until after the commit, and a single statement is a
  * transaction.
  */
-export const TOLD_AGAIN = `with told_again as materialized (select set_config('synchronous_commit', 'off', true) as setting)`
+export const REDELIVERED = `with redelivered as materialized (select set_config('synchronous_commit', 'off', true) as setting)`

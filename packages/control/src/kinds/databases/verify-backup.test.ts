@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { fakeDatabase } from '../../test/fake-database.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { proveNextBackup } from './prove-backup.ts'
+import { verifyNextBackup } from './verify-backup.ts'
 
 let harness: Harness
 let agent: FakeAgent
@@ -41,20 +41,20 @@ const dueNow = () =>
 /** The verification sandboxes that the agent was asked to create. */
 const made: string[] = []
 
-it('is put off where users need the memory, before it begins and while it lasts', async () => {
+it('is postponed when users need the memory, before it begins and while it runs', async () => {
   agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
-  await proveNextBackup(running.control, never)
+  await verifyNextBackup(running.control, never)
   expect(await proof()).toMatchObject({ verified: 'pending', tries: 0, is_later: true, proof_lease_until: null })
   // First the backup is not due yet, then another process holds its lease.
   agent.onCreate = async (id, { without_memory: isCold }) => void (isCold === true && made.push(id))
-  await proveNextBackup(running.control, never)
+  await verifyNextBackup(running.control, never)
   await dueNow()
   await harness.pool.query(`update database_backups set proof_lease_until = now() + interval '1 minute'`)
-  await proveNextBackup(running.control, never)
+  await verifyNextBackup(running.control, never)
   expect(made).toEqual([])
 })
 
-it('is put off where the disk fills up under it, or its agent dies, and what is left of it goes', async () => {
+it('is postponed when the disk fills up or its agent dies, and its sandbox is removed', async () => {
   const { state, port } = agent
   const ends: { readonly how: string; readonly end: () => void }[] = [
     {
@@ -71,7 +71,7 @@ it('is put off where the disk fills up under it, or its agent dies, and what is 
       end()
       socket.destroy()
     }
-    await proveNextBackup(running.control, never)
+    await verifyNextBackup(running.control, never)
     expect([how, await proof()]).toMatchObject([how, { verified: 'pending', tries: 0, is_later: true }])
   }
   const id = made.splice(0).find((each) => state.sandboxes.has(each)) ?? ''
@@ -96,7 +96,7 @@ it('is invisible, counts for nothing, and fails after five attempts that could n
   for (let tries = 1; tries <= 5; tries++) {
     await dueNow()
     // Two processes compete; one of them claims the backup.
-    await Promise.all([proveNextBackup(running.control, never), proveNextBackup(running.control, never)])
+    await Promise.all([verifyNextBackup(running.control, never), verifyNextBackup(running.control, never)])
     await looking
     expect([made.length, (await proof()).verified]).toEqual([tries, tries < 5 ? 'pending' : 'failed'])
   }
@@ -117,7 +117,7 @@ it('is invisible, counts for nothing, and fails after five attempts that could n
   const metered = await harness.pool.query('select id from meters where id = any($1)', [made])
   expect(metered.rows).toEqual([])
   await dueNow()
-  await proveNextBackup(running.control, never)
+  await verifyNextBackup(running.control, never)
   expect(made).toHaveLength(5)
 })
 

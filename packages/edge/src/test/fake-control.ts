@@ -11,7 +11,7 @@ const SECRET = Buffer.alloc(32, 9).toString('base64')
 type PretendedApp = Omit<EdgeApp, 'as_of'>
 
 /** The part of control that the edge uses. */
-export class PretendedControl {
+export class FakeControl {
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
   apps: PretendedApp[] = []
@@ -23,8 +23,8 @@ export class PretendedControl {
     this.#server = createServer((request, response) => void this.#answer(request, response))
   }
 
-  static async start(): Promise<PretendedControl> {
-    const control = new PretendedControl()
+  static async start(): Promise<FakeControl> {
+    const control = new FakeControl()
     control.#server.listen(0, '127.0.0.1')
     await once(control.#server, 'listening')
     return control

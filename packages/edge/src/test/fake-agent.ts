@@ -8,7 +8,7 @@ import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
 import { jwtVerify } from 'jose'
 
-export class PretendedAgent {
+export class FakeAgent {
   readonly secret = randomBytes(32).toString('base64')
   readonly sandboxes = new Map<string, AgentSandbox>()
   /** Number of requested port streams, including refused ones. */
@@ -25,8 +25,8 @@ export class PretendedAgent {
   #seq = 0
   #port = 0
 
-  static async start(): Promise<PretendedAgent> {
-    const agent = new PretendedAgent()
+  static async start(): Promise<FakeAgent> {
+    const agent = new FakeAgent()
     await agent.listen()
     return agent
   }

@@ -8,7 +8,7 @@ import { settle, unsettledOfAgent } from './lifecycle-statements.ts'
 const CHANGE_SECONDS = PATCH_TIMEOUT_MS / 1000 + 15
 
 /** Sends an agent the lifecycle settings of its unsettled sandboxes again, from the rows and the plan. */
-export async function retellLifecycles(
+export async function resendLifecycles(
   { pool, client, agentId, log }: ReconcileOptions,
   requestId: string,
 ): Promise<void> {

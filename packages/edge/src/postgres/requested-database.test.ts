@@ -3,7 +3,7 @@ import { databaseUser } from '@offshoot/contract/database'
 import { describe, expect, it } from 'vitest'
 import { CancelKeys } from './cancel-keys.ts'
 import { StartupAnswers } from './startup-answers.ts'
-import { wantedDatabase } from './wanted-database.ts'
+import { requestedDatabase } from './requested-database.ts'
 
 const id = randomUUID()
 const owner = databaseUser(id)
@@ -29,7 +29,7 @@ describe('which database is wanted', () => {
     ['neither', 'postgres', null, null, null],
     ['nobody', '', null, null, null],
   ])('%s', (_what, user, serverName, suffix, wanted) => {
-    expect(wantedDatabase(user, serverName, suffix)).toEqual(wanted)
+    expect(requestedDatabase(user, serverName, suffix)).toEqual(wanted)
   })
 })
 

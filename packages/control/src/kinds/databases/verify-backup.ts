@@ -25,21 +25,21 @@ import { removeSandbox } from '../sandboxes/model/remove-sandbox.ts'
 import { sandboxById, setDeletionDue } from '../sandboxes/model/sandbox-statements.ts'
 import { checkServer } from './check-server.ts'
 import {
-  claimProof,
-  hasPendingProofs,
-  insertProof,
-  lockProofs,
-  type ProofRow,
-  putProofOff,
+  claimVerification,
+  hasPendingVerifications,
+  insertVerification,
+  lockVerifications,
+  type VerificationRow,
+  postponeVerification,
   setVerified,
-} from './proof-statements.ts'
+} from './verification-statements.ts'
 import { openSecrets } from './model/secrets.ts'
 
 /**
  * Seconds for one verification: enough for a few gigabytes under software emulation. The sandbox expires then, even if
  * the process dies.
  */
-const PROOF_SECONDS = 1_800
+const VERIFICATION_SECONDS = 1_800
 /** Seconds to wait after each failed attempt. After the last one, a backup that cannot be started counts as damaged. */
 const RETRY_SECONDS = [15, 60, 300, 900]
 /** Seconds to wait after an attempt for which the host had no room. It does not count as failed. */
@@ -52,31 +52,31 @@ const MIB_TO_SPARE = 512
 const DISK_TO_SPARE_BYTES = 256 * 1024 * 1024
 const DISK_LOOK_MS = 30_000
 /** Errors of a create that are not the backup's fault. */
-const NOBODYS: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
+const NOT_THE_BACKUP: ReadonlySet<ErrorName> = new Set(['insufficientMemory', 'creditExhausted', 'noComputeNode'])
 
-/** The lane of the verification. Only `main.ts` adds it: tests call {@link proveNextBackup} themselves. */
-export function backupProofs(control: DatabasesContext): readonly Lane[] {
+/** The lane of the verification. Only `main.ts` adds it: tests call {@link verifyNextBackup} themselves. */
+export function backupVerification(control: DatabasesContext): readonly Lane[] {
   const recur = async ({ signal }: TaskRun) => {
-    await proveNextBackup(control, signal)
-    return (await hasPendingProofs(control.database.pool))[0]?.found === true ? NEXT_MS : null
+    await verifyNextBackup(control, signal)
+    return (await hasPendingVerifications(control.database.pool))[0]?.found === true ? NEXT_MS : null
   }
   return [lane('objects', [{ name: 'verify-backups', recur }])]
 }
 
-export async function proveNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
+export async function verifyNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
   const { fleet, database, log } = control
   const [row] = await transaction(database.pool, async (client) => {
-    await lockProofs(client)
-    return claimProof(client, fleet.reachable, PROOF_SECONDS)
+    await lockVerifications(client)
+    return claimVerification(client, fleet.reachable, VERIFICATION_SECONDS)
   })
   if (row === undefined) return
   const agent = fleet.byId(row.agent_id)
   if (agent === undefined || !hasRoom(agent, 2 * row.memory_mb)) {
-    await putProofOff(database.pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
+    await postponeVerification(database.pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
     return
   }
   const giveUp = new AbortController()
-  const signal = AbortSignal.any([ending, giveUp.signal, AbortSignal.timeout(PROOF_SECONDS * 1000)])
+  const signal = AbortSignal.any([ending, giveUp.signal, AbortSignal.timeout(VERIFICATION_SECONDS * 1000)])
   const over = new AbortController()
   const watching = watchRoom(agent, row.memory_mb, giveUp, over.signal)
   try {
@@ -84,7 +84,7 @@ export async function proveNextBackup(control: DatabasesContext, ending: AbortSi
     await setVerified(database.pool, row.id, wrong === null ? 'ok' : 'failed', wrong)
     if (wrong !== null) log.error({ backup: row.id, database: row.database_id, wrong }, 'backup is damaged')
   } catch (error) {
-    await putOff(control, row, error, signal)
+    await postpone(control, row, error, signal)
   } finally {
     over.abort()
     await watching
@@ -92,9 +92,9 @@ export async function proveNextBackup(control: DatabasesContext, ending: AbortSi
 }
 
 /** @returns the damage found; `null` if there is none */
-async function tryBackup(control: DatabasesContext, row: ProofRow, signal: AbortSignal): Promise<string | null> {
+async function tryBackup(control: DatabasesContext, row: VerificationRow, signal: AbortSignal): Promise<string | null> {
   const id = randomUUID() as SandboxId
-  await insertProof(control.database.pool, id)
+  await insertVerification(control.database.pool, id)
   try {
     const made = await createSandbox(control, {
       id,
@@ -105,7 +105,7 @@ async function tryBackup(control: DatabasesContext, row: ProofRow, signal: Abort
       body: {
         template: DATABASE_TEMPLATES[row.size],
         from_snapshot: row.id,
-        ttl_seconds: PROOF_SECONDS,
+        ttl_seconds: VERIFICATION_SECONDS,
         network: { egress: 'none' },
       } as unknown as Parameters<typeof createSandbox>[1]['body'],
     })
@@ -116,33 +116,33 @@ async function tryBackup(control: DatabasesContext, row: ProofRow, signal: Abort
     const [left] = await sandboxById(control.database.pool, id)
     if (left !== undefined)
       await removeSandbox(control, left, id).catch(async (err: unknown) => {
-        control.log.warn({ err, sandbox: id }, 'sandbox of a proof left to the reaper')
+        control.log.warn({ err, sandbox: id }, 'sandbox of a verification not removed: the reaper removes it')
         await setDeletionDue(control.database.pool, id)
       })
   }
 }
 
-async function putOff(
+async function postpone(
   { database: { pool }, fleet, log }: DatabasesContext,
-  row: ProofRow,
+  row: VerificationRow,
   error: unknown,
   signal: AbortSignal,
 ) {
-  log.warn({ err: error, backup: row.id }, 'backup not tried to its end')
+  log.warn({ err: error, backup: row.id }, 'verification of a backup not finished')
   // The attempt was aborted, or host, agent or credit were not available. None of that says anything about the backup.
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true
-  const isRefused = error instanceof ApiError && NOBODYS.has(error.kind)
-  const isNobodys = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
-  const retrySeconds = isNobodys ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS[row.proof_tries]
+  const isRefused = error instanceof ApiError && NOT_THE_BACKUP.has(error.kind)
+  const isElsewhere = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
+  const retrySeconds = isElsewhere ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS[row.proof_tries]
   if (retrySeconds !== undefined) {
-    await putProofOff(pool, row.id, retrySeconds, isNobodys ? 0 : 1)
+    await postponeVerification(pool, row.id, retrySeconds, isElsewhere ? 0 : 1)
     return
   }
   const reason = error instanceof Error ? error.message : String(error)
   await setVerified(pool, row.id, 'failed', `it could not be restored: ${reason}`.slice(0, 500))
 }
 
-async function hasFullDisk(fleet: Fleet, { id, agent_id: agentId }: ProofRow): Promise<boolean> {
+async function hasFullDisk(fleet: Fleet, { id, agent_id: agentId }: VerificationRow): Promise<boolean> {
   const call = { method: 'GET', path: '/v1/disk', requestId: id, timeoutMs: DISK_LOOK_MS } as const
   const { free_bytes: free } = agentDisk.parse(await fleet.byId(agentId)?.client.ask(call))
   return free < DISK_TO_SPARE_BYTES

@@ -10,7 +10,7 @@ export const STANDARD_OUTPUT = { dest: 1, sync: true, maxLength: MAX_WAITING_BYT
  * Ignores errors of a log destination. Otherwise a full disk would throw into the caller of the log, in the middle of a
  * request or of a change to a VM.
  */
-export function unfailing<Destination extends EventEmitter>(destination: Destination): Destination {
+export function ignoringErrors<Destination extends EventEmitter>(destination: Destination): Destination {
   destination.on('error', () => undefined)
   return destination
 }

@@ -31,7 +31,7 @@ export async function settleTrees({ database: { pool }, fleet }: Remover, log: L
       const agent = fleet.byId(agentId)
       if (agent === undefined) return
       await settleOfAgent(pool, agent.client, rows, log).catch((error: unknown) => {
-        log.warn({ err: error, agent: agentId }, 'installed trees of an agent: put off')
+        log.warn({ err: error, agent: agentId }, 'dependency cache of an agent not updated: trying again later')
       })
     }),
   )

@@ -5,7 +5,7 @@ import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { Agent } from './agent.ts'
 
-/** Maximum places to keep. Beyond it the oldest is dropped; the edge asks the agents again when it needs it. */
+/** Maximum locations to keep. Beyond it the oldest is dropped; the edge asks the agents again when it needs it. */
 const MAX_KEPT = 200_000
 /**
  * Concurrent queries about unknown ids: per visitor address, and in total. Beyond them a visitor who guesses ids gets a
@@ -14,7 +14,7 @@ const MAX_KEPT = 200_000
 const MAX_ASKING_OF_VISITOR = 32
 const MAX_ASKING = 64
 
-export interface Place {
+export interface SandboxLocation {
   readonly agent: Agent
   /** The agent's last report. It only saves queries; the agent's answer decides. */
   readonly status: SandboxStatus
@@ -31,28 +31,28 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
 }
 
 /** Which agent has each sandbox. Held in memory only: a restarted edge gets it from the agents again. */
-export class Places {
+export class SandboxLocations {
   readonly #agents: readonly Agent[]
-  readonly #places = new Map<SandboxId, Place>()
+  readonly #locations = new Map<SandboxId, SandboxLocation>()
   readonly #asking = new FairLimit(MAX_ASKING_OF_VISITOR, MAX_ASKING)
-  readonly #questions = new Map<SandboxId, Promise<Place | null>>()
+  readonly #questions = new Map<SandboxId, Promise<SandboxLocation | null>>()
 
   constructor(agents: readonly Agent[]) {
     this.#agents = agents
   }
 
-  /** The known place; asks no agent. */
-  known(id: SandboxId): Place | undefined {
-    return this.#places.get(id)
+  /** The known location; asks no agent. */
+  known(id: SandboxId): SandboxLocation | undefined {
+    return this.#locations.get(id)
   }
 
   /**
-   * Asks all agents if the place is unknown, because a request may arrive before the event of a new sandbox. Negative
+   * Asks all agents if the location is unknown, because a request may arrive before the event of a new sandbox. Negative
    * answers are not cached. Concurrent requests for one id share a query.
    * @param visitor address of the visitor
    */
-  async find(id: SandboxId, visitor: string, signal: AbortSignal): Promise<Place | null> {
-    const known = this.#places.get(id)
+  async find(id: SandboxId, visitor: string, signal: AbortSignal): Promise<SandboxLocation | null> {
+    const known = this.#locations.get(id)
     if (known !== undefined) return known
     const done = this.#asking.take(visitor)
     if (done === null) return null
@@ -68,37 +68,38 @@ export class Places {
 
   /** The agent does not have the sandbox any more. */
   forget(id: SandboxId): void {
-    this.#places.delete(id)
+    this.#locations.delete(id)
   }
 
-  /** Replaces all places of an agent. */
+  /** Replaces all locations of an agent. */
   replace(agent: Agent, sandboxes: readonly AgentSandbox[]): void {
     const ids = new Set(sandboxes.map(({ id }) => id as SandboxId))
-    for (const [id, place] of this.#places) if (place.agent === agent && !ids.has(id)) this.#places.delete(id)
+    for (const [id, location] of this.#locations)
+      if (location.agent === agent && !ids.has(id)) this.#locations.delete(id)
     for (const sandbox of sandboxes) this.#set(agent, sandbox)
   }
 
   apply(agent: Agent, { event }: AgentRecord): void {
     const id = event.sandbox_id as SandboxId
     const status = STATUS_AFTER[event.type]
-    if (event.type === 'sandbox.deleted') this.#places.delete(id)
+    if (event.type === 'sandbox.deleted') this.#locations.delete(id)
     else if (status !== undefined) this.#set(agent, { id, status })
   }
 
-  async #ask(id: SandboxId, signal: AbortSignal): Promise<Place | null> {
+  async #ask(id: SandboxId, signal: AbortSignal): Promise<SandboxLocation | null> {
     const answers = await Promise.all(
       this.#agents.map(async (agent) => {
         const sandbox = await agent.find(id, signal).catch(() => null)
         return sandbox === null ? null : this.#set(agent, sandbox)
       }),
     )
-    return answers.find((place) => place !== null) ?? null
+    return answers.find((location) => location !== null) ?? null
   }
 
-  #set(agent: Agent, { id, status }: Pick<AgentSandbox, 'id' | 'status'>): Place {
-    const place = { agent, status }
-    this.#places.set(id as SandboxId, place)
-    if (this.#places.size > MAX_KEPT) this.#places.delete(this.#places.keys().next().value as SandboxId)
-    return place
+  #set(agent: Agent, { id, status }: Pick<AgentSandbox, 'id' | 'status'>): SandboxLocation {
+    const location = { agent, status }
+    this.#locations.set(id as SandboxId, location)
+    if (this.#locations.size > MAX_KEPT) this.#locations.delete(this.#locations.keys().next().value as SandboxId)
+    return location
   }
 }

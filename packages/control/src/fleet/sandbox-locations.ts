@@ -5,35 +5,35 @@ import type { SandboxRow } from './sandbox-row.ts'
 import { sandboxOfWorkspace } from './sandbox-lookups.ts'
 
 /** The fields that are needed to forward an operation. */
-export type SandboxPlace = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'>
+export type SandboxLocation = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'>
 
-/** Cached places. Beyond that the oldest are dropped. */
+/** Cached locations. Beyond that the oldest are dropped. */
 const MAX_KEPT = 50_000
 /** From these statuses on, a sandbox stays on its agent. */
 const HAS_RUN: ReadonlySet<SandboxStatus> = new Set(['running', 'paused', 'hibernated'])
 
 /**
- * Caches where sandboxes are. A sandbox that has run never changes its workspace or agent, so its place is read once.
+ * Caches where sandboxes are. A sandbox that has run never changes its workspace or agent, so its location is read once.
  * Only the agent knows whether it still exists, and in what state.
  */
-export class SandboxPlaces {
+export class SandboxLocations {
   readonly #pool: pg.Pool
-  readonly #kept = new Map<SandboxId, SandboxPlace>()
+  readonly #kept = new Map<SandboxId, SandboxLocation>()
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
   /** `null` for an unknown sandbox and for one of another workspace. */
-  async find(id: SandboxId, workspaceId: WorkspaceId): Promise<SandboxPlace | null> {
+  async find(id: SandboxId, workspaceId: WorkspaceId): Promise<SandboxLocation | null> {
     const kept = this.#kept.get(id)
     if (kept !== undefined) return kept.workspace_id === workspaceId ? kept : null
     const [row] = await sandboxOfWorkspace(this.#pool, id, workspaceId)
     if (row === undefined) return null
     const { workspace_id, agent_id, status, managed_by } = row
-    const place = { id, workspace_id, agent_id, status, managed_by }
-    if (HAS_RUN.has(status)) this.#keep(place)
-    return place
+    const location = { id, workspace_id, agent_id, status, managed_by }
+    if (HAS_RUN.has(status)) this.#keep(location)
+    return location
   }
 
   /** Makes the next lookup ask the database again. */
@@ -41,8 +41,8 @@ export class SandboxPlaces {
     this.#kept.delete(id)
   }
 
-  #keep(place: SandboxPlace): void {
-    this.#kept.set(place.id, place)
-    if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value ?? place.id)
+  #keep(location: SandboxLocation): void {
+    this.#kept.set(location.id, location)
+    if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value ?? location.id)
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
-import { recordDeed } from '../../platform/audit/audit-statements.ts'
+import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
 import { removeSnapshot } from './snapshots/remove-snapshot.ts'
@@ -17,7 +17,7 @@ import {
   removeOrg,
   snapshotsToEnd,
   volumesToEnd,
-} from './emptied-orgs-statements.ts'
+} from './deleted-orgs-statements.ts'
 
 /** Milliseconds for which one round waits for the deletions. The job's next attempt goes on. */
 const PATIENCE_MS = 60_000
@@ -67,7 +67,7 @@ async function empty(
     const [removed] = await removeOrg(client, id)
     if (removed === undefined) return
     const service = { type: 'service', id: null, ip: null, requestId } as const
-    await recordDeed(client, service, { workspaceId: id, action: 'org.emptied', target: id, details: { name } })
+    await recordAuditEvent(client, service, { workspaceId: id, action: 'org.emptied', target: id, details: { name } })
   })
 }
 

@@ -103,9 +103,7 @@ async function run(
     restarting: (name, how, delayMs) => tell(`${name} ended (${how}); starting it again in ${delayMs} ms`),
   })
   const givenUp = supervisor.gaveUp.then((name) => {
-    throw new SetupFailure(
-      `${name} could not be started; the reason is in ${layout.logs}/${name}.log.`,
-    )
+    throw new SetupFailure(`${name} could not be started; the reason is in ${layout.logs}/${name}.log.`)
   })
   try {
     const filled = fillDataDir({ args, layout, steps, ports, supervisor, stop })

@@ -75,4 +75,27 @@ describe('migrate', () => {
   it('leads to the schema in schema.sql', async () => {
     await expect(await catalogOf(pool)).toMatchFileSnapshot('schema.sql')
   })
+
+  it('adds the jobs of rows that are older than jobs', async () => {
+    await pool.query('create database old')
+    const { host, port, user, password } = postgres
+    const database = openDatabase({ host, port, user, password, database: 'old' }, () => undefined)
+    opened.push(database)
+    await migrate(database, '0038-sealing-keys')
+    await database.pool.query(
+      `insert into mails (sealed, due_at) select '\\x00', '2030-01-01T00:00:00Z' from generate_series(1, 2)`,
+    )
+    await database.pool.query(
+      `insert into organization (name, slug, "createdAt", deletion_due_at)
+       values ('kept', 'kept', now(), null), ('gone', 'gone', now(), '2031-01-01T00:00:00Z')`,
+    )
+    await migrate(database)
+    const { rows } = await database.pool.query(
+      `select task_identifier as task, count(*)::integer, min(run_at) as first from graphile_worker.jobs group by 1 order by 1`,
+    )
+    expect(rows).toEqual([
+      { task: 'empty-org', count: 1, first: new Date('2031-01-01T00:00:00Z') },
+      { task: 'send-mail', count: 2, first: new Date('2030-01-01T00:00:00Z') },
+    ])
+  })
 })

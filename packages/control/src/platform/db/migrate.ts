@@ -79,8 +79,9 @@ const MIGRATIONS: Record<string, Migration> = {
 /**
  * Migrates the schema of the job engine, then ours, whose triggers add jobs. Processes that start together wait for one
  * another, because the migrator holds an advisory lock.
+ * @param until name of the last migration, for tests of later ones
  */
-export async function migrate({ pool, db }: Pick<Database, 'pool' | 'db'>): Promise<void> {
+export async function migrate({ pool, db }: Pick<Database, 'pool' | 'db'>, until?: string): Promise<void> {
   await runMigrations({ pgPool: pool, logger: QUIET })
   const migrator = new Migrator({
     db,
@@ -89,6 +90,6 @@ export async function migrate({ pool, db }: Pick<Database, 'pool' | 'db'>): Prom
     // are developed at the same time do not depend on one another.
     allowUnorderedMigrations: true,
   })
-  const { error } = await migrator.migrateToLatest()
+  const { error } = await (until === undefined ? migrator.migrateToLatest() : migrator.migrateTo(until))
   if (error !== undefined) throw new Error('migration failed', { cause: error })
 }

@@ -539,6 +539,7 @@ export type Of_platform_idempotency_idempotency_statements = [
 
 export type Of_platform_jobs_job_statements = [
   Assert<Agreement<typeof platform_jobs_job_statements.livingProcesses, { "numbers": Computed<Json> }, []>>,
+  Assert<Agreement<typeof platform_jobs_job_statements.nextDue, { "ms": Computed<number> }, [readonly string[], number]>>,
   Assert<Agreement<typeof platform_jobs_job_statements.unlockDead, {  }, []>>,
   Assert<Agreement<typeof platform_jobs_job_statements.unlockWorkers, {  }, [readonly string[]]>>,
   Assert<Agreement<typeof platform_jobs_job_statements.addRecurring, {  }, [string, number]>>,

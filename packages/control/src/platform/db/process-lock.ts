@@ -39,6 +39,14 @@ export class ProcessLock {
     return this.#number
   }
 
+  /**
+   * Stands for the connection that holds the locks; `null` while there is none. A restored database may give a process
+   * the number that it had before, so only this tells whether it held its locks all the time.
+   */
+  get held(): object | null {
+    return this.#client
+  }
+
   /** Whether this process may follow the agent now. Once true, it stays true for as long as the connection lives. */
   async tryLead(agentId: string): Promise<boolean> {
     const client = this.#client

@@ -13,6 +13,18 @@ export const livingProcesses = statement<{ numbers: number[] }, []>(
      and database = (select oid from pg_database where datname = current_database())`,
 )
 
+/** Tells the lanes of all processes to look for jobs. The engine itself tells of added jobs only. */
+const NOTIFY = `pg_notify('jobs:insert', '{"count":1}')`
+
+/** Milliseconds until the next job of some tasks is due, if it is within `ms`. */
+export const nextDue = statement<{ ms: number }, [names: readonly string[], ms: number]>(
+  'next-due-job',
+  `select greatest(0, extract(epoch from run_at - now()) * 1000)::float8 as ms from graphile_worker._private_jobs
+   where is_available and priority = 0 and run_at <= now() + make_interval(secs => $2::float8 / 1000)
+     and task_id in (select id from graphile_worker._private_tasks where identifier = any($1))
+   order by run_at limit 1`,
+)
+
 /** Releases the jobs that workers of dead processes hold. */
 export const unlockDead = statement<never, []>(
   'unlock-jobs-of-dead-processes',
@@ -20,7 +32,7 @@ export const unlockDead = statement<never, []>(
      select locked_by from graphile_worker.jobs where locked_by is not null
      union select locked_by from graphile_worker._private_job_queues where locked_by is not null
    )
-   select graphile_worker.force_unlock_workers(array_agg(locked_by)) from held
+   select graphile_worker.force_unlock_workers(array_agg(locked_by)), ${NOTIFY} from held
    where locked_by like '${WORKER_PREFIX}%' and not exists (
      select from pg_locks l where l.locktype = 'advisory' and l.granted
        and l.database = (select oid from pg_database where datname = current_database())
@@ -31,7 +43,7 @@ export const unlockDead = statement<never, []>(
 /** Releases the jobs of workers that have ended. */
 export const unlockWorkers = statement<never, [names: readonly string[]]>(
   'unlock-jobs-of-workers',
-  'select graphile_worker.force_unlock_workers($1)',
+  `select graphile_worker.force_unlock_workers($1), ${NOTIFY}`,
 )
 
 /** Adds the job of a recurring task; leaves one that is due earlier. */

@@ -5,10 +5,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { Pool } from 'pg'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { call, eventually } from '../../test/harness.ts'
-import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
+import { startMigratedPostgres, type TestPostgres } from '../../test/postgres.ts'
 import { outliveBrokenConnections } from '../db/outlive-broken-connections.ts'
+import { ProcessLock } from '../db/process-lock.ts'
+import { Jobs } from './jobs.ts'
+import { lane, type TaskRun } from './task.ts'
 
 /** Seconds for which processes are killed again and again. By default, there are {@link KILLS} kills. */
 const SECONDS = Number(process.env['OFFSHOOT_JOBS_SECONDS'] ?? 0)
@@ -21,7 +25,7 @@ let folder: string
 const children = new Set<ChildProcess>()
 
 beforeAll(async () => {
-  postgres = await startPostgres()
+  postgres = await startMigratedPostgres()
   pool = new Pool({ ...postgres, database: 'postgres' })
   outliveBrokenConnections(pool)
   folder = await mkdtemp(join(tmpdir(), 'offshoot-jobs-'))
@@ -65,9 +69,143 @@ async function addWork(): Promise<void> {
   )
 }
 
+async function terminate(backends: string): Promise<void> {
+  await pool.query(`select pg_terminate_backend(pid) from ${backends}`)
+}
+
 async function count(query: string): Promise<number> {
   return Number((await pool.query(`select count(*) from ${query}`)).rows[0].count)
 }
+
+describe('engines whose connections break', () => {
+  const TASK = 'wait-for-test'
+  let runs: TaskRun[]
+  let gates: Map<string, PromiseWithResolvers<void>>
+  let locks: ProcessLock[]
+  let engines: Jobs[]
+
+  beforeEach(() => {
+    runs = []
+    gates = new Map()
+    locks = []
+    engines = []
+  })
+
+  afterEach(async () => {
+    for (const { resolve } of gates.values()) resolve()
+    for (const engine of engines) engine.stop()
+    await Promise.all(engines.map((engine) => engine.finished()))
+    await Promise.all(locks.map((lock) => lock.release()))
+    await pool.query('delete from graphile_worker._private_jobs')
+  })
+
+  /** Its jobs note that they ran, and wait if a test holds them. */
+  async function engine(pollMs = 100): Promise<Jobs> {
+    const { host, port, user, password } = postgres
+    const address = { host, port, user, password, database: 'postgres' }
+    const lock = await ProcessLock.take(address)
+    const lanes = [lane('test', [{ name: TASK, due: async () => [], work }], { pollMs })]
+    const started = new Jobs({ address, lock, log: pino({ level: 'silent' }), lanes })
+    locks.push(lock)
+    engines.push(started)
+    await eventually(async () => (await count(`pg_stat_activity where query like 'LISTEN%'`)) >= engines.length * 2)
+    return started
+  }
+
+  async function work(run: TaskRun): Promise<void> {
+    runs.push(run)
+    await gates.get(`${run.id}-${runsOf(run.id)}`)?.promise
+  }
+
+  const runsOf = (id: string) => runs.filter((run) => run.id === id).length
+
+  /** Holds the nth run of a job. */
+  function hold(id: string, nth: number): PromiseWithResolvers<void> {
+    const gate = Promise.withResolvers<void>()
+    gates.set(`${id}-${nth}`, gate)
+    return gate
+  }
+
+  const add = (id: string, task = TASK) =>
+    pool.query(`select graphile_worker.add_job($1, json_build_object('id', $2::text), job_key := $1 || ':' || $2)`, [
+      task,
+      id,
+    ])
+  const left = () => count(`graphile_worker.jobs where task_identifier = '${TASK}'`)
+
+  it('leaves a job of a task that only another version knows', async () => {
+    await engine()
+    await add('new', 'task-of-a-newer-version')
+    await add('known')
+    await eventually(async () => runsOf('known') === 1 && (await left()) === 0)
+    const { rows } = await pool.query(
+      `select attempts, locked_at, last_error from graphile_worker.jobs where task_identifier = 'task-of-a-newer-version'`,
+    )
+    expect(rows).toEqual([{ attempts: 0, locked_at: null, last_error: null }])
+  })
+
+  it('runs a job that was added while no connection listened', async () => {
+    // So seldom that the test does not wait for it.
+    await engine(600_000)
+    await terminate(`pg_stat_activity where query like 'LISTEN%'`)
+    await add('unheard')
+    await eventually(async () => runsOf('unheard') === 1 && (await left()) === 0)
+    await add('heard')
+    await eventually(async () => runsOf('heard') === 1 && (await left()) === 0)
+  })
+
+  it('aborts the jobs of a process that lost its lock, and leaves their end to the process that runs them again', async () => {
+    const [first, second] = [hold('a', 1), hold('a', 2)]
+    const old = await engine()
+    await add('a')
+    await eventually(() => runsOf('a') === 1)
+    await engine()
+    await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}
+      and objid = ${locks[0]?.number}`)
+    await eventually(() => runs[0]?.signal.aborted === true && runsOf('a') === 2)
+    expect(runs[1]?.signal.aborted).toBe(false)
+    engines = engines.filter((each) => each !== old)
+    old.stop()
+    first.resolve()
+    await old.finished()
+    expect(await left()).toBe(1)
+    second.resolve()
+    await eventually(async () => (await left()) === 0)
+    expect(runsOf('a')).toBe(2)
+  })
+
+  it.each(['SIGINT', 'SIGQUIT'] as const)(
+    'runs all jobs after a restart of PostgreSQL by %s, also those that ran meanwhile',
+    async (signal) => {
+      const held = hold('running', 1)
+      await engine()
+      await add('running')
+      await eventually(() => runsOf('running') === 1)
+      await pool.query(
+        `select graphile_worker.add_job($1, '{"id": "waiting"}', run_at := now() + interval '1 second')`,
+        [TASK],
+      )
+      await postgres.restart(signal)
+      await eventually(() => runs[0]?.signal.aborted === true)
+      held.resolve()
+      await eventually(async () => (await left()) === 0)
+      expect([runsOf('running'), runsOf('waiting')]).toEqual([2, 1])
+    },
+  )
+
+  it('takes its jobs up in a restored database that gives the process the number that it had', async () => {
+    const held = hold('a', 1)
+    await engine()
+    await add('a')
+    await eventually(() => runsOf('a') === 1)
+    const [lock] = locks
+    await pool.query(`alter sequence control_process_numbers restart with ${lock?.number}`)
+    await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}`)
+    await eventually(() => runs[0]?.signal.aborted === true)
+    held.resolve()
+    await eventually(async () => runsOf('a') === 2 && (await left()) === 0)
+  })
+})
 
 it(
   'does every job, and none twice, while one of two processes is killed again and again',

@@ -24,7 +24,8 @@ import {
   unlockWorkers,
   WORKER_PREFIX,
 } from './job-statements.ts'
-import { type CronTask, type Lane, lane, type Task, type TaskRun } from './task.ts'
+import { lookAhead } from './look-ahead.ts'
+import { type CronTask, type Lane, lane, runOnce, type Task, type TaskRun } from './task.ts'
 
 /** Milliseconds between two looks for processes that died. */
 const DEAD_LOOK_MS = 2_000
@@ -40,6 +41,8 @@ const CONNECT_MS = 30_000
 const REFETCH_MS = 100
 /** Milliseconds for which a lane that has ended may clean up. A lost connection can leave the engine waiting for ever. */
 const CLEAN_MS = 5_000
+/** Milliseconds between two polls of the engine. */
+const POLL_MS = 5_000
 /** Seconds between the attempts of a job that fails again and again. */
 const MAX_BACKOFF_SECONDS = 60
 const REPAIR = 'add-missing-jobs'
@@ -103,21 +106,25 @@ export class Jobs {
     await addRecurring(this.#pool, REPAIR, 0)
   }
 
-  /** Runs a lane, and begins anew when the process has another number or the engine gave up. */
+  /** Runs a lane, and begins anew when the process lost its lock or the engine gave up. */
   async #keep(lane: Lane): Promise<void> {
     const { signal } = this.#stopped
     const { lock, log } = this.#options
     while (!signal.aborted) {
-      const { number } = lock
+      const { number, held } = lock
+      if (held === null) {
+        await delay(LOOK_MS, undefined, { signal }).catch(() => undefined)
+        continue
+      }
       const ended = new AbortController()
       const until = AbortSignal.any([signal, ended.signal])
       try {
         const workers = `${WORKER_PREFIX}${number}-${randomBytes(6).toString('hex')}`
-        const { runner, jobs } = await this.#start(lane, workers, ended, until)
+        const { runner, jobs } = await this.#start(lane, workers, held, ended, until)
         const over = runner.promise.finally(() => ended.abort())
         // Handled below; until then, a rejection must not end the process.
         over.catch(() => undefined)
-        while (!until.aborted && lock.number === number) {
+        while (!until.aborted && lock.held === held) {
           await delay(LOOK_MS, undefined, { signal: until }).catch(() => undefined)
         }
         ended.abort()
@@ -135,11 +142,10 @@ export class Jobs {
     }
   }
 
-  async #start(lane: Lane, name: string, ended: AbortController, until: AbortSignal): Promise<Running> {
+  async #start(lane: Lane, name: string, held: object, ended: AbortController, until: AbortSignal): Promise<Running> {
     const events: WorkerEvents = new EventEmitter()
     let workers: WorkerPool | null = null
     let jobs = 0
-    const crons = lane.tasks.filter((task) => 'cron' in task)
     events.on('pool:create', ({ workerPool }) => {
       workers = workerPool
       workerPool.id = name
@@ -152,13 +158,13 @@ export class Jobs {
       workers?.nudge(1)
     }
     events.on('pool:listen:notification', () => (isNotified = true))
+    const lookAfter = (ms: number) => void delay(ms, undefined, { signal: until }).then(look, () => undefined)
+    // PostgreSQL keeps no notices for a lane whose connection is lost. The engine says that it listens before it does.
+    events.on('pool:listen:success', () => lookAfter(LOOK_MS))
     events.on('localQueue:refetchDelay:expired', () => {
       if (isNotified) workers?.nudge(1)
       isNotified = false
     })
-    const wakeAfter = (ms: number) => {
-      if (ms < lane.pollMs) void delay(ms, undefined, { signal: until }).then(look, () => undefined)
-    }
     for (const task of lane.tasks) {
       if ('recur' in task || task.name === REPAIR) await addRecurring(this.#pool, task.name, 0)
     }
@@ -167,7 +173,7 @@ export class Jobs {
       events,
       logger: this.#workerLog(),
       noHandleSignals: true,
-      pollInterval: lane.pollMs,
+      pollInterval: Math.max(POLL_MS, lane.pollMs),
       concurrency: lane.atOnce,
       preset: {
         worker: {
@@ -178,7 +184,9 @@ export class Jobs {
         },
       },
       parsedCronItems: parseCronItems(
-        crons.map(({ name, cron }) => ({ task: name, match: cron, options: { jobKey: name, queueName: name } })),
+        lane.tasks
+          .filter((task) => 'cron' in task)
+          .map(({ name, cron }) => ({ task: name, match: cron, options: { jobKey: name, queueName: name } })),
       ),
       taskList: Object.fromEntries(
         lane.tasks.map((task) => [
@@ -187,7 +195,7 @@ export class Jobs {
             const { id = '' } = payload as { id?: string }
             jobs += 1
             try {
-              await this.#run(task, { id, requestId: randomUUID(), signal: until }, job, wakeAfter)
+              await this.#run(task, { id, requestId: randomUUID(), signal: until }, job, held, lookAfter)
             } finally {
               jobs -= 1
             }
@@ -195,17 +203,18 @@ export class Jobs {
         ]),
       ),
     })
+    if (lane.pollMs < POLL_MS) void lookAhead({ pool: this.#pool, lane, events, look, until })
     return { runner, jobs: () => jobs }
   }
 
-  async #run(task: Task, given: TaskRun, job: { attempts: number }, wakeAfter: (ms: number) => void): Promise<void> {
+  async #run(task: Task, given: TaskRun, job: { attempts: number }, held: object, lookAfter: (ms: number) => void) {
     try {
-      if ('recur' in task) {
-        const afterMs = await task.recur(given)
-        if (afterMs === null) return
-        await addRecurring(this.#pool, task.name, afterMs)
-        wakeAfter(afterMs)
-      } else await ('work' in task ? task.work(given) : task.run(given))
+      const afterMs = await runOnce(task, given)
+      // Another process may run the job by now, and the engine would remove it from under that process.
+      if (this.#options.lock.held !== held) throw new Error('the process lost its lock while the job ran')
+      if (afterMs === null) return
+      await addRecurring(this.#pool, task.name, afterMs)
+      lookAfter(afterMs)
     } catch (error) {
       const about = { task: task.name, id: given.id, req_id: given.requestId, attempts: job.attempts, err: error }
       this.#options.log.warn(about, 'job failed')

@@ -49,6 +49,13 @@ export interface RowTask extends AnyTask {
   readonly work: (run: TaskRun) => Promise<unknown>
 }
 
+/** @returns milliseconds until a recurring task runs again */
+export async function runOnce(task: Task, given: TaskRun): Promise<number | null> {
+  if ('recur' in task) return task.recur(given)
+  await ('work' in task ? task.work(given) : task.run(given))
+  return null
+}
+
 /** A lane whose jobs may begin some seconds late after a time that passes; one that is added now begins at once. */
 export function lane(
   name: string,
@@ -63,7 +70,7 @@ export interface Lane {
   readonly name: string
   /** Jobs that one process runs at the same time. */
   readonly atOnce: number
-  /** Milliseconds by which a job may begin late. Each process polls for due jobs of the lane this often. */
+  /** Milliseconds by which a job whose time passes may begin late. */
   readonly pollMs: number
   readonly tasks: readonly Task[]
 }

@@ -16,7 +16,8 @@ const EXPIRING = 400
 /** Seconds over which the sandboxes expire. */
 const EXPIRY_SECONDS = 20
 const SETTLE_MS = 15_000
-const IDLE_MS = 30_000
+/** A whole minute: jobs with a time table run each minute. */
+const IDLE_MS = 60_000
 
 /** From a sandbox's expires_at until its agent is asked to delete it, while 100,000 others wait. */
 export async function ttlLateness(offshoot: Offshoot): Promise<Record<string, Figure>> {

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentHooks } from '../../control.ts'
+import { reconcile } from '../../fleet/reconcile.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
@@ -159,7 +162,7 @@ describe('an outage of control’s PostgreSQL', () => {
     expect((await reader.read()).done).toBe(true)
   })
 
-  // The last one: the first server is gone afterwards.
+  // The first server is gone afterwards.
   it('that is a failover to a replica behind the same address loses nothing and deletes nothing', async () => {
     const clusterId = agent.state.clusterId
     const load = await during(async () => {
@@ -172,5 +175,45 @@ describe('an outage of control’s PostgreSQL', () => {
     expect(agent.state.clusterId).toBe(clusterId)
     const waiting = await harness.pool.query('select * from reconcile_waiting')
     expect(waiting.rows).toEqual([])
+  })
+
+  // The last one: the second server is gone afterwards.
+  it('that is a failover to a replica without the last changes deletes nothing that they made, and runs jobs', async () => {
+    const late = await replica.replica()
+    const direct = new Pool({ ...late, database: 'postgres' })
+    try {
+      await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
+      const create = async (): Promise<string> => (await ask('POST', '/v1/sandboxes', { template: 'base' })).body.id
+      const [kept, expired, deleted] = [await create(), await create(), await create()]
+      await direct.query(`alter system set primary_conninfo = ''`)
+      await direct.query('select pg_reload_conf()')
+      await eventually(async () => (await direct.query('select from pg_stat_wal_receiver')).rowCount === 0)
+      await harness.pool.query(`alter system set synchronous_standby_names = ''`)
+      await harness.pool.query('select pg_reload_conf()')
+      const unknown = [await create(), await create()]
+      expect((await ask('DELETE', `/v1/sandboxes/${deleted}`)).status).toBe(204)
+      await replica.stop('SIGINT')
+      address.moveTo(late)
+      await direct.query('select pg_promote()')
+      await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
+      expect(await rows()).toEqual(expect.arrayContaining([kept, expired]))
+      const { database, fleet, log } = control.control
+      const [known] = fleet.agents
+      if (known === undefined) throw new Error('no agent')
+      const agentId = agent.state.agentId
+      const { clusterId } = fleet.directory
+      const { signal } = new AbortController()
+      const hooks = agentHooks(control.control)
+      await reconcile({ pool: database.pool, client: known.client, agentId, clusterId, log, signal }, hooks)
+      const waiting = await harness.pool.query<{ id: string }>('select id from reconcile_waiting')
+      expect(new Set(waiting.rows.map(({ id }) => id))).toEqual(new Set(unknown))
+      await harness.pool.query('update sandboxes set expires_at = now() where id = $1', [expired])
+      await eventually(() => !agent.state.sandboxes.has(expired))
+      for (const id of [kept, ...unknown]) expect(agent.state.sandboxes.has(id)).toBe(true)
+      expect(await rows()).not.toContain(deleted)
+    } finally {
+      await direct.end()
+      await late.stop('SIGINT')
+    }
   })
 })

@@ -14,7 +14,7 @@ export const livingProcesses = statement<{ numbers: number[] }, []>(
 )
 
 /** Tells the lanes of all processes to look for jobs. The engine itself tells of added jobs only. */
-const NOTIFY = `pg_notify('jobs:insert', '{"count":1}')`
+export const NOTIFY = `pg_notify('jobs:insert', '{"count":1}')`
 
 /** Milliseconds until the next job of some tasks is due, if it is within `ms`. */
 export const nextDue = statement<{ ms: number }, [names: readonly string[], ms: number]>(

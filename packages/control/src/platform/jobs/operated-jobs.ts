@@ -1,7 +1,7 @@
 import type { JobState } from '@offshoot/contract/operator'
 import { statement } from '../db/statement.ts'
 import { type ListOrder, newestFirst } from '../http/page-of.ts'
-import { JOB_STATE } from './job-statements.ts'
+import { JOB_STATE, NOTIFY } from './job-statements.ts'
 
 export interface OperatedJobRow {
   /** The number as a UUID, so that a cursor is like that of every other list. */
@@ -34,7 +34,8 @@ export const findJob = statement<{ id: string }, [id: string]>(
 export const retryJob = statement<{ id: string }, [id: string]>(
   'retry-job',
   `select id::text as id from graphile_worker.reschedule_jobs(
-     array(select id from graphile_worker.jobs where id = $1::text::bigint and locked_at is null), run_at := now(), attempts := 0)`,
+     array(select id from graphile_worker.jobs where id = $1::text::bigint and locked_at is null), run_at := now(), attempts := 0)
+   cross join ${NOTIFY}`,
 )
 
 /** No row: the job is running, or there is none. */

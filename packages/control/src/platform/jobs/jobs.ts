@@ -256,7 +256,7 @@ export class Jobs {
         if (known === null || known.some((number) => !living.includes(number))) await unlockDead(this.#pool)
         known = living
       } catch (error) {
-        this.#options.log.warn({ err: error }, 'jobs of dead processes: put off')
+        this.#options.log.warn({ err: error }, 'jobs of dead processes not released: trying again later')
       }
       await delay(DEAD_LOOK_MS, undefined, { signal }).catch(() => undefined)
     }

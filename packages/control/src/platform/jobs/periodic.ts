@@ -39,7 +39,7 @@ export class Periodic {
     const { what, everyMs, run } = this.#work
     while (!signal.aborted) {
       await run(signal).catch((error: unknown) => {
-        if (!signal.aborted) this.#log.warn({ err: error }, `${what}: put off`)
+        if (!signal.aborted) this.#log.warn({ err: error }, `${what} failed: trying again later`)
       })
       await delay(everyMs, undefined, { signal }).catch(() => undefined)
     }

@@ -159,7 +159,7 @@ describe('at its start an agent', () => {
     await agent.act(id, 'hibernate')
     const folder = join(agent.dataDir, 'sandboxes', id)
     expect(await readdir(join(folder, 'hibernation'))).toContain('base-0.pages')
-    expect(await readdir(folder)).not.toContain('memory-base')
+    await eventually('removal of the base', async () => !(await readdir(folder)).includes('memory-base'))
     await agent.act(id, 'wake')
     await agent.stop('SIGKILL')
     // As if it had been killed between the commit of a wake and the end of it: nobody knows what these files are.

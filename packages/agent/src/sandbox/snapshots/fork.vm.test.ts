@@ -7,7 +7,7 @@ import { AgentProcess, eventually, OTHER_WORKSPACE } from '../../test/agent-proc
 import { clockError } from '../../test/clock-error.ts'
 
 /** Generations of forks. Tried with 66; the agent flattens a disk of 64 layers before the next fork. */
-const GENERATIONS = Number(process.env['OFFSHOOT_FORK_CHAIN'] ?? 20)
+const GENERATIONS = Number(process.env['OFFSHOOT_FORK_CHAIN'] ?? 10)
 
 let agent: AgentProcess
 beforeAll(async () => {

@@ -100,6 +100,6 @@ async function settle(
   }
   if (!row.is_abandoned) return false
   const [removed] = await removeAbandoned(pool, row.id, agentId)
-  if (removed) log.warn({ agent: agentId, sandbox: row.id }, 'create that nobody works on: removed')
+  if (removed) log.warn({ agent: agentId, sandbox: row.id }, 'abandoned create removed')
   return removed !== undefined
 }

@@ -6,19 +6,19 @@ import { Agent } from './agent.ts'
 import { SandboxLocations } from './sandbox-locations.ts'
 
 describe('locations', () => {
-  let pretended: FakeAgent
+  let fake: FakeAgent
   let agent: Agent
   let locations: SandboxLocations
 
   beforeEach(async () => {
-    pretended = await FakeAgent.start()
-    agent = new Agent(pretended)
+    fake = await FakeAgent.start()
+    agent = new Agent(fake)
     locations = new SandboxLocations([agent])
   })
 
   afterEach(async () => {
     await agent.close()
-    await pretended.kill()
+    await fake.kill()
   })
 
   const find = (id: string, visitor = '192.0.2.1') =>
@@ -29,18 +29,18 @@ describe('locations', () => {
     expect(await Promise.all(Array.from({ length: 20 }, () => find(id)))).toEqual(
       Array.from({ length: 20 }, () => null),
     )
-    expect(pretended.asked).toEqual([id])
+    expect(fake.asked).toEqual([id])
   })
 
   it('leave questions for others, however many ids one visitor makes up', async () => {
     const held = Promise.withResolvers<void>()
-    pretended.onAsk = () => (pretended.asked.length === 1 ? held.promise : undefined)
+    fake.onAsk = () => (fake.asked.length === 1 ? held.promise : undefined)
     const made = Array.from({ length: 100 }, () => find(randomUUID()))
     const id = randomUUID()
-    pretended.add(id)
+    fake.add(id)
     expect(await find(id, '192.0.2.2')).toMatchObject({ status: 'running' })
     held.resolve()
     expect(new Set(await Promise.all(made))).toEqual(new Set([null]))
-    expect(pretended.asked.length).toBeLessThan(made.length)
+    expect(fake.asked.length).toBeLessThan(made.length)
   })
 })

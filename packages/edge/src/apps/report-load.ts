@@ -45,7 +45,7 @@ export async function reportLoad(
     })
     if (apps.length > 0) {
       await tell(`${control.url}${EDGE_LOAD_PATH}`, await credential.get(), { apps }, stopped).catch((error: unknown) =>
-        log.debug({ err: error }, 'control was not told of the load of apps'),
+        log.debug({ err: error }, 'load of apps not reported to control'),
       )
       await pause(SHORT_MS, stopped)
     }

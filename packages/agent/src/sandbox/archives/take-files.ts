@@ -75,12 +75,12 @@ async function contentOf(files: GuestFiles, path: string, deadline: Deadline): P
 }
 
 async function collect(stream: Readable, deadline: Deadline): Promise<Buffer> {
-  const giveUp = () => stream.destroy(new Error('too slow'))
-  deadline.signal.addEventListener('abort', giveUp, { once: true })
+  const abort = () => stream.destroy(new Error('too slow'))
+  deadline.signal.addEventListener('abort', abort, { once: true })
   try {
     return Buffer.concat(await stream.toArray())
   } finally {
-    deadline.signal.removeEventListener('abort', giveUp)
+    deadline.signal.removeEventListener('abort', abort)
   }
 }
 

@@ -75,10 +75,10 @@ export async function verifyNextBackup(control: DatabasesContext, ending: AbortS
     await postponeVerification(database.pool, row.id, NO_ROOM_RETRY_SECONDS, 0)
     return
   }
-  const giveUp = new AbortController()
-  const signal = AbortSignal.any([ending, giveUp.signal, AbortSignal.timeout(VERIFICATION_SECONDS * 1000)])
+  const noRoom = new AbortController()
+  const signal = AbortSignal.any([ending, noRoom.signal, AbortSignal.timeout(VERIFICATION_SECONDS * 1000)])
   const over = new AbortController()
-  const watching = watchRoom(agent, row.memory_mb, giveUp, over.signal)
+  const watching = watchRoom(agent, row.memory_mb, noRoom, over.signal)
   try {
     const wrong = await tryBackup(control, row, signal)
     await setVerified(database.pool, row.id, wrong === null ? 'ok' : 'failed', wrong)
@@ -156,9 +156,9 @@ function hasRoom({ info, promisedMib, isReachable }: KnownAgent, mib: number): b
 }
 
 /** Aborts the verification when less memory is free than the verification itself uses. */
-async function watchRoom(agent: KnownAgent, mib: number, giveUp: AbortController, over: AbortSignal): Promise<void> {
+async function watchRoom(agent: KnownAgent, mib: number, noRoom: AbortController, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined)
-    if (!over.aborted && agent.isReachable && !hasRoom(agent, mib)) giveUp.abort(new Error('others need the memory'))
+    if (!over.aborted && agent.isReachable && !hasRoom(agent, mib)) noRoom.abort(new Error('others need the memory'))
   }
 }

@@ -31,8 +31,8 @@ export function deleteOrg(app: FastifyInstance, { database }: OrgsContext): void
         const [deleted] = await markOrgDeleted(client, id)
         if (deleted === undefined) throw new ApiError('notFound')
         await closeOrg(client, id)
-        const deed = { workspaceId: id, action: 'org.deleted', target: id, details: { ...deleted } } as const
-        await recordAuditEvent(client, actorOf(request), deed)
+        const event = { workspaceId: id, action: 'org.deleted', target: id, details: { ...deleted } } as const
+        await recordAuditEvent(client, actorOf(request), event)
       })
       return reply.code(204).send()
     },

@@ -35,8 +35,8 @@ export async function inviteMember(
     if (row === undefined) throw new Error('insert gave no row')
     const { public_url: publicUrl } = control.config
     await control.outbox.put(client, invitationMail({ email, token, inviter: user.name, org: org.name, publicUrl }))
-    const deed = { workspaceId: org.id, action: 'invitation.created', target: email, details: { role } } as const
-    await recordAuditEvent(client, actor, deed)
+    const event = { workspaceId: org.id, action: 'invitation.created', target: email, details: { role } } as const
+    await recordAuditEvent(client, actor, event)
     return row
   })
 }

@@ -70,8 +70,8 @@ export function deleteInvite(app: FastifyInstance, { database }: OrgsContext): v
       await transaction(database.pool, async (client) => {
         const [removed] = await removeInvitation(client, id, inviteId)
         if (removed === undefined) throw new ApiError('notFound')
-        const deed = { workspaceId: id, action: 'invitation.revoked', target: removed.email } as const
-        await recordAuditEvent(client, actorOf(request), deed)
+        const event = { workspaceId: id, action: 'invitation.revoked', target: removed.email } as const
+        await recordAuditEvent(client, actorOf(request), event)
       })
       return reply.code(204).send()
     },

@@ -66,11 +66,11 @@ interface RequestEvent extends Omit<AuditEvent, 'action'> {
 export async function recordAuditEvent(
   on: Queryable,
   actor: Actor,
-  deed: AuditEvent | RequestEvent,
+  event: AuditEvent | RequestEvent,
 ): Promise<string | undefined> {
-  const { workspaceId, action, target, details = {} } = deed
+  const { workspaceId, action, target, details = {} } = event
   const { type, id, ip, requestId } = actor
-  const kind = 'targetKind' in deed ? deed.targetKind : KIND_OF[nounOf(deed.action)]
+  const kind = 'targetKind' in event ? event.targetKind : KIND_OF[nounOf(event.action)]
   const text = JSON.stringify(details)
   const [entry] = await insertEntry(on, workspaceId, type, id, action, target, kind, ip, requestId, text)
   return entry?.id

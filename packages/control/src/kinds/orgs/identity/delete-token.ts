@@ -51,8 +51,8 @@ export function deleteTokens(app: FastifyInstance, { database, keys }: OrgsConte
       const revoked = await transaction(database.pool, async (client) => {
         const rows = await revokeTokensOfUser(client, user.id)
         for (const { prefix, workspace_id: workspaceId, name } of rows) {
-          const deed = { workspaceId, action: 'token.revoked', target: prefix, details: { name } } as const
-          await recordAuditEvent(client, actorOf(request), deed)
+          const event = { workspaceId, action: 'token.revoked', target: prefix, details: { name } } as const
+          await recordAuditEvent(client, actorOf(request), event)
         }
         return rows
       })

@@ -88,8 +88,8 @@ export function operatorKeyRoutes(app: FastifyInstance, control: OrgsContext): v
           // The prefix is taken.
           if (row === undefined) continue
           const details = { name, operator_id: id, expires_at: row.expires_at }
-          const deed = { workspaceId: null, action: 'operator_key.created', target: prefix, details } as const
-          await recordAuditEvent(client, actorOf(request), deed)
+          const event = { workspaceId: null, action: 'operator_key.created', target: prefix, details } as const
+          await recordAuditEvent(client, actorOf(request), event)
           return { ...present(row), key }
         }
       })
@@ -110,8 +110,8 @@ export function operatorKeyRoutes(app: FastifyInstance, control: OrgsContext): v
         const [revoked] = prefix.includes('\0') ? [] : await revokeOperatorKey(client, id, prefix)
         if (revoked === undefined) throw new ApiError('notFound')
         const details = { name: revoked.name, operator_id: id }
-        const deed = { workspaceId: null, action: 'operator_key.revoked', target: prefix, details } as const
-        await recordAuditEvent(client, actorOf(request), deed)
+        const event = { workspaceId: null, action: 'operator_key.revoked', target: prefix, details } as const
+        await recordAuditEvent(client, actorOf(request), event)
       })
       return reply.code(204).send()
     },

@@ -266,15 +266,15 @@ describe('operators', () => {
     expect(await eventually(async () => (await create(alice.key)).status === 201)).toBe(true)
   })
 
-  it('leave their deeds in the audit log of the workspace', async () => {
+  it('leave entries in the audit log of the workspace', async () => {
     const all = await call(control.url, 'GET', '/v1/audit', { token: alice.jwt })
     const body = all.body.filter(({ action }: { action: string }) => action !== 'request.made')
-    const deeds = body.map(
+    const entries = body.map(
       ({ action, actor }: { action: string; actor: { type: string } }) => `${actor.type} ${action}`,
     )
-    expect(deeds).toEqual(
+    expect(entries).toEqual(
       ['unsuspended', 'suspended', 'suspended', 'rate_set', 'credit_granted', 'plan_set'].map(
-        (deed) => `operator org.${deed}`,
+        (action) => `operator org.${action}`,
       ),
     )
     expect(body.at(-2)).toMatchObject({ details: { credit_usd: 12.34, reason: 'sorry' }, ip: '127.0.0.1' })

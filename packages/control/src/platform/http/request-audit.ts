@@ -56,7 +56,13 @@ export function registerAudit(app: FastifyInstance, { database: { pool } }: { re
     const { method, routeOptions, headers, admitted } = request
     const details = { method, route: routeOptions.url, user_agent: shown(headers['user-agent']) }
     const workspaceId = admitted === null ? null : (admitted.org?.id ?? admitted.caller.workspaceId)
-    const event = { workspaceId, action, target: targetOf(request), targetKind: targetKindOf(routeOptions.url), details }
+    const event = {
+      workspaceId,
+      action,
+      target: targetOf(request),
+      targetKind: targetKindOf(routeOptions.url),
+      details,
+    }
     request.auditId = (await recordAuditEvent(pool, actorOf(request), event)) ?? null
   })
   app.addHook('preSerialization', async (request, { statusCode }, payload) => {

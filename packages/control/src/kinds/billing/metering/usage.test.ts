@@ -147,6 +147,10 @@ describe('usage', () => {
     const statement = async () => (await get('/v1/statements/2026-01', past.key)).body
     for (const plan of ['free', 'pro', 'team'] as const) {
       await setPlan(harness.pool, past.workspaceId as WorkspaceId, plan)
+      // Of two changes in one millisecond, only the last is recorded.
+      await harness.pool.query(`update plan_changes set at = at - interval '1 s' where workspace_id = $1`, [
+        past.workspaceId,
+      ])
     }
     const { rows } = await harness.pool.query('select plan from plan_changes where workspace_id = $1 order by at', [
       past.workspaceId,

@@ -53,6 +53,18 @@ describe('exec/ws', () => {
     await socket.close()
   })
 
+  it('takes and sends bytes in base64, and refuses other text as stdin', async () => {
+    const socket = await open()
+    socket.send({ id: 'cat', argv: ['cat'], encoding: 'base64' })
+    socket.send({ id: 'cat', stdin: 'AP8=' })
+    await until('the bytes', () => socket.output('cat') === 'AP8=')
+    socket.send({ id: 'cat', stdin: 'no base64' })
+    expect(await socket.end('cat')).toEqual({ id: 'cat', error: 'stdin must be base64' })
+    socket.send({ id: 'cat', stdin_eof: true })
+    await until('the exit', () => socket.frames.some((frame) => frame['exit'] === 0))
+    await socket.close()
+  })
+
   it('signals, cancels and times out', async () => {
     const socket = await open()
     socket.send({ id: 'int', cmd: 'trap "echo caught; exit 7" INT; echo ready; while :; do sleep 0.02; done' })
@@ -92,7 +104,7 @@ describe('exec/ws', () => {
         { id: 'x'.repeat(129), cmd: 'true' },
         { id: '', error: 'id must be at most 128 characters' },
       ],
-      [{ id: 'a' }, { id: 'a', error: 'frame asks for nothing: cmd, stdin, stdin_eof, signal or cancel' }],
+      [{ id: 'a' }, { id: 'a', error: 'frame asks for nothing: cmd, argv, stdin, stdin_eof, signal or cancel' }],
       [
         { id: 'a', cmd: 7 },
         { id: 'a', error: 'cmd must be a string' },

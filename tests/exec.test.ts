@@ -28,6 +28,27 @@ describe('exec', () => {
     expect((await exec({ cmd: 'no-such-program' })).body.exit_code).toBe(127)
   })
 
+  it('runs a program with its arguments, without a shell', async () => {
+    const { body } = await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
+      body: { argv: ['printf', '%s|', '$HOME', 'a b', ''], cwd: '/tmp' },
+    })
+    expect(body).toMatchObject({ stdout: '$HOME|a b||', exit_code: 0 })
+    const missing = await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: { argv: ['no-such'] } })
+    expect([missing.status, missing.body.error]).toEqual([400, expect.stringContaining('no-such')])
+  })
+
+  it('takes and answers bytes in base64', async () => {
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_unused, value) => value))
+    const { body } = await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
+      body: { cmd: 'tee /dev/stderr', stdin: bytes.toString('base64'), encoding: 'base64' },
+    })
+    expect([body.stdout, body.stderr]).toEqual([bytes.toString('base64'), bytes.toString('base64')])
+    const timedOut = await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
+      body: { cmd: 'printf "\\377"; sleep 60', timeout_seconds: 1, encoding: 'base64' },
+    })
+    expect([timedOut.status, timedOut.body.stdout]).toEqual([504, '/w=='])
+  })
+
   it('reports death by a signal as 128 + signal', async () => {
     expect((await exec({ cmd: 'kill -9 $$' })).body.exit_code).toBe(137)
     expect((await exec({ cmd: 'kill -15 $$' })).body.exit_code).toBe(143)

@@ -43,6 +43,7 @@ describe('background commands', () => {
       exec_id: exec,
       pid: expect.any(Number),
       cmd: 'echo out; read line; echo "$line" >&2; exit 5',
+      is_pty: false,
       status: 'exited',
       exit_code: 5,
       started_at: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -75,6 +76,37 @@ describe('background commands', () => {
     const ahead = await follow(early, '?offset=4')
     await offshoot.exec(id, 'touch /tmp/later')
     expect(textOf(await ahead.rest())).toBe('456789\n')
+  })
+
+  it('take input of any bytes until its end, also by their process id, and are waited for', async () => {
+    const body = { argv: ['cat'], background: true, stdin: 'AP8=', encoding: 'base64', stdin_open: true }
+    const { pid, exec_id: exec } = (await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body })).body
+    const reader = await follow(String(pid), '?encoding=base64')
+    const post = async (path: string, sent: unknown) => (await offshoot.request('POST', at(path), { body: sent })).body
+    expect(await post(`/${pid}/stdin`, { stdin: 'text' })).toMatchObject({ exec_id: exec, status: 'running' })
+    expect((await offshoot.request('GET', at(`/${exec}/wait?timeout_seconds=1`))).body.status).toBe('running')
+    await post(`/${exec}/stdin`, { eof: true })
+    expect((await offshoot.request('GET', at(`/${pid}/wait`))).body).toMatchObject({ exec_id: exec, exit_code: 0 })
+    const bytes = (await reader.rest()).flatMap(({ data }) => [...Buffer.from((data.chunk as string) ?? '', 'base64')])
+    expect(bytes).toEqual([0, 255, ...Buffer.from('text')])
+    for (const [path, sent] of [
+      ['stdin', { stdin: 'late' }],
+      ['resize', { rows: 2, cols: 2 }],
+    ] as const)
+      expect(await post(`/${exec}/${path}`, sent)).toEqual({ error: 'conflict', detail: 'the command has ended' })
+  })
+
+  it('on a terminal survive a pause, a hibernation and a resize', async () => {
+    const exec = await start('read a; stty size; read b; echo "$a$b"', { pty: { rows: 30, cols: 70 } })
+    await offshoot.request('POST', at(`/${exec}/stdin`), { body: { stdin: 'one\n' } })
+    for (const step of ['pause', 'resume', 'hibernate', 'wake'])
+      await offshoot.request('POST', `/v1/sandboxes/${id}/${step}`)
+    expect((await offshoot.request('POST', at(`/${exec}/resize`), { body: { rows: 40, cols: 90 } })).body.is_pty).toBe(
+      true,
+    )
+    await offshoot.request('POST', at(`/${exec}/stdin`), { body: { stdin: 'two\n' } })
+    expect((await offshoot.request('GET', at(`/${exec}/wait`))).body).toMatchObject({ exit_code: 0 })
+    expect(textOf(await (await follow(exec)).rest())).toContain('onetwo')
   })
 
   it('never wait for a reader; what is no longer kept shows as a gap', async () => {
@@ -146,12 +178,23 @@ describe('background commands', () => {
       expect(await refused('GET', at(exec))).toEqual([404, 'not found'])
       expect(await refused('GET', at(`${exec}/stream`))).toEqual([404, 'not found'])
       expect(await refused('DELETE', at(exec))).toEqual([404, 'not found'])
+      expect(await refused('GET', at(`${exec}/wait`))).toEqual([404, 'not found'])
+      expect(await refused('POST', at(`${exec}/stdin`), { eof: true })).toEqual([404, 'not found'])
+      expect(await refused('POST', at(`${exec}/resize`), { rows: 1, cols: 1 })).toEqual([404, 'not found'])
       expect(await refused('POST', at(`${exec}/signal`), { signal: 'SIGINT' })).toEqual([404, 'not found'])
     }
     const exec = await start('true')
     expect(await refused('POST', at(`/${exec}/signal`), {})).toEqual([400, 'signal required'])
     expect((await refused('POST', at(`/${exec}/signal`), { signal: 'KILL' }))[0]).toBe(400)
     expect(await refused('GET', at(`/${exec}/stream?offset=-1`))).toEqual([400, 'offset must be an integer >= 0'])
+    expect(await refused('GET', at(`/${exec}/stream?encoding=hex`))).toEqual([
+      400,
+      'encoding must be one of utf8, base64',
+    ])
+    expect(await refused('POST', at(`/${exec}/stdin`), {})).toEqual([400, 'stdin or eof required'])
+    expect(await refused('POST', at(`/${exec}/stdin`), 'x')).toEqual([400, 'invalid json'])
+    expect(await refused('POST', at(`/${exec}/resize`), { rows: 1 })).toEqual([400, 'cols required'])
+    expect((await refused('GET', at(`/${exec}/wait?timeout_seconds=301`)))[0]).toBe(400)
     expect(await refused('PUT', at(`/${exec}`))).toEqual([405, 'method not allowed'])
     const run = `/v1/sandboxes/${id}/exec`
     expect(await refused('POST', run, { cmd: 'true', background: 1 })).toEqual([400, 'background must be a boolean'])

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { optional } from './fields.ts'
-import { shownAsInteger } from './query-fields.ts'
+import { encoding, isEncoded, queryEncoding } from './encoding.ts'
+import { flag, optional, text } from './fields.ts'
+import { queryInteger, shownAsInteger } from './query-fields.ts'
 import { signalName } from './signal.ts'
+import { terminalSize } from './terminal.ts'
 
 /** Maximum bytes of the command text in a listing. */
 export const SHOWN_CMD_BYTES = 110
@@ -21,8 +23,10 @@ export type BackgroundStarted = z.infer<typeof backgroundStarted>
 export const backgroundExec = z.object({
   exec_id: z.string(),
   pid: z.int(),
-  /** At most the first {@link SHOWN_CMD_BYTES} bytes. */
+  /** At most the first {@link SHOWN_CMD_BYTES} bytes. Of `argv`: its entries, quoted for a shell. */
   cmd: z.string(),
+  /** Whether it has a terminal (`pty`). */
+  is_pty: z.boolean(),
   status: z.enum(['running', 'exited']),
   /** 128 + signal if a signal ended it; `null` while it runs. */
   exit_code: z.int().nullable(),
@@ -51,7 +55,32 @@ export const followQuery = z.object({
       .meta(shownAsInteger(0, MAX_OFFSET))
       .transform(Number),
   ),
+  encoding: queryEncoding,
 })
 
 /** Body of `POST …/execs/{exec_id}/signal`. */
 export const signalBody = z.object({ signal: signalName })
+
+/** Characters of `stdin` in one request. */
+const MAX_STDIN_CHARS = 8 * 1024 * 1024
+
+/** Body of `POST …/execs/{exec_id}/stdin`. `eof` closes the standard input after `stdin`. */
+export const stdinBody = z
+  .object({ stdin: optional(text('stdin', MAX_STDIN_CHARS)), encoding, eof: optional(flag('eof')) })
+  .check(({ value, issues }) => {
+    const refuse = (message: string) => issues.push({ code: 'custom', message, input: value })
+    if (value.stdin === undefined && value.eof !== true) refuse('stdin or eof required')
+    else if (!isEncoded(value.stdin ?? '', value.encoding)) refuse('stdin must be base64')
+  })
+
+/** Body of `POST …/execs/{exec_id}/resize`. */
+export const resizeBody = terminalSize('the body')
+
+/** Seconds that `GET …/execs/{exec_id}/wait` waits at most, and by default. */
+const MAX_WAIT_SECONDS = 300
+const DEFAULT_WAIT_SECONDS = 60
+
+/** Query of `GET …/execs/{exec_id}/wait`. */
+export const waitQuery = z.object({
+  timeout_seconds: queryInteger('timeout_seconds', 1, MAX_WAIT_SECONDS).default(DEFAULT_WAIT_SECONDS),
+})

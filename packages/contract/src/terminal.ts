@@ -36,13 +36,15 @@ export const terminalQuery = z.object({
 })
 export type TerminalQuery = z.infer<typeof terminalQuery>
 
+/** The size of a terminal in JSON. */
+export const terminalSize = (name: string) =>
+  z.object(
+    { rows: integer('rows', 1, MAX_CHARACTERS), cols: integer('cols', 1, MAX_CHARACTERS) },
+    { error: `${name} must be an object of rows and cols` },
+  )
+
 /** A text frame from the client: one of the fields, or both. */
 export const terminalFrame = z.object({
-  resize: optional(
-    z.object(
-      { rows: integer('rows', 1, MAX_CHARACTERS), cols: integer('cols', 1, MAX_CHARACTERS) },
-      { error: 'resize must be an object of rows and cols' },
-    ),
-  ),
+  resize: optional(terminalSize('resize')),
   stdin: optional(text('stdin', 1024 * 1024)),
 })

@@ -1,15 +1,26 @@
-import { type BackgroundExec, type BackgroundStarted, signalBody } from '@offshoot/contract/background-exec'
+import {
+  type BackgroundExec,
+  type BackgroundStarted,
+  resizeBody,
+  signalBody,
+  stdinBody,
+  waitQuery,
+} from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecResult } from '@offshoot/contract/exec'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import {
   findBackground,
   listBackground,
   removeBackground,
+  resizeBackground,
   signalBackground,
   startBackground,
+  waitForBackground,
+  writeToBackground,
 } from '../sandbox/commands/background.ts'
+import { bytesOf } from '../sandbox/commands/chunk-encoder.ts'
 import { execInSandbox } from '../sandbox/commands/exec.ts'
 import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
@@ -27,14 +38,19 @@ export function postExec(server: FastifyInstance, { host, stopping }: Agent): vo
       void reply.code(201)
       return startBackground(sandbox, body)
     }
-    const hangUp = new AbortController()
-    const onClose = () => {
-      if (!reply.raw.writableEnded) hangUp.abort()
-    }
-    reply.raw.once('close', onClose)
-    if (request.raw.socket.destroyed) onClose()
-    return execInSandbox(sandbox, body, AbortSignal.any([hangUp.signal, stopping]))
+    return execInSandbox(sandbox, body, AbortSignal.any([hangUpOf(request, reply), stopping]))
   })
+}
+
+/** Aborts when the caller disconnects before it has the answer. */
+function hangUpOf(request: FastifyRequest, reply: FastifyReply): AbortSignal {
+  const hangUp = new AbortController()
+  const onClose = () => {
+    if (!reply.raw.writableEnded) hangUp.abort()
+  }
+  reply.raw.once('close', onClose)
+  if (request.raw.socket.destroyed) onClose()
+  return hangUp.signal
 }
 
 /**
@@ -75,7 +91,7 @@ function writeOutcome(stream: PushedEvents, outcome: CommandOutcome, sandbox: Sa
 }
 
 /** `/v1/sandboxes/{id}/execs…`: background commands. `follow-exec.ts` streams their output. */
-export function execRoutes(server: FastifyInstance, { host }: Agent): void {
+export function execRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
   const find = (request: FastifyRequest): { sandbox: Sandbox; execId: string } => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
@@ -91,12 +107,31 @@ export function execRoutes(server: FastifyInstance, { host }: Agent): void {
   server.post('/v1/sandboxes/:id/execs/:execId/signal', async (request): Promise<BackgroundExec> => {
     const { sandbox, execId } = find(request)
     const { signal } = parseBody(signalBody, request.body)
-    await signalBackground(sandbox, execId, signal)
+    const { exec_id: id } = await findBackground(sandbox, execId)
+    await signalBackground(sandbox, id, signal)
+    return findBackground(sandbox, id)
+  })
+  server.post('/v1/sandboxes/:id/execs/:execId/stdin', async (request, reply): Promise<BackgroundExec> => {
+    const { sandbox, execId } = find(request)
+    const { stdin, encoding, eof = false } = parseBody(stdinBody, request.body)
+    const input = { bytes: bytesOf(stdin, encoding), isEnd: eof }
+    await writeToBackground(sandbox, execId, input, AbortSignal.any([hangUpOf(request, reply), stopping]))
     return findBackground(sandbox, execId)
+  })
+  server.post('/v1/sandboxes/:id/execs/:execId/resize', async (request): Promise<BackgroundExec> => {
+    const { sandbox, execId } = find(request)
+    await resizeBackground(sandbox, execId, parseBody(resizeBody, request.body))
+    return findBackground(sandbox, execId)
+  })
+  server.get('/v1/sandboxes/:id/execs/:execId/wait', async (request, reply): Promise<BackgroundExec> => {
+    const { sandbox, execId } = find(request)
+    const { timeout_seconds: seconds } = parseBody(waitQuery, request.query)
+    return waitForBackground(sandbox, execId, seconds, AbortSignal.any([hangUpOf(request, reply), stopping]))
   })
   server.delete('/v1/sandboxes/:id/execs/:execId', async (request, reply) => {
     const { sandbox, execId } = find(request)
-    await removeBackground(sandbox, execId)
+    const { exec_id: id } = await findBackground(sandbox, execId)
+    await removeBackground(sandbox, id)
     return reply.code(204).send()
   })
 }

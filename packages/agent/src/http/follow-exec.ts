@@ -1,4 +1,5 @@
 import { followQuery } from '@offshoot/contract/background-exec'
+import type { Encoding } from '@offshoot/contract/encoding'
 import { ApiError } from '@offshoot/contract/errors'
 import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
 import { GuestRequestError } from '@offshoot/guest-link/guest-link-error'
@@ -9,7 +10,7 @@ import { attachBackground, findBackground } from '../sandbox/commands/background
 import { notRunningReason } from '../sandbox/model/guest-access.ts'
 import { exitCodeOf } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
-import { Utf8Chunks } from '../sandbox/commands/utf8-chunks.ts'
+import { chunkEncoder, type ChunkEncoder } from '../sandbox/commands/chunk-encoder.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 import { PushedEvents } from './streams/push-events.ts'
@@ -25,8 +26,9 @@ export function followExec(server: FastifyInstance, { host, stopping }: Agent): 
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     const { execId } = request.params as { execId: string }
-    const from = offsetOf(request)
-    const attachment = await attachBackground(sandbox, execId, from)
+    const { offset: from = 0, encoding } = readQuery(request)
+    const exec = await findBackground(sandbox, execId)
+    const attachment = await attachBackground(sandbox, exec.exec_id, from)
     const stream = new PushedEvents(reply)
     const leave = () => {
       attachment.detach()
@@ -34,28 +36,28 @@ export function followExec(server: FastifyInstance, { host, stopping }: Agent): 
     }
     void stream.closed.then(leave)
     stopping.addEventListener('abort', leave, { once: true })
-    new Delivery(stream, attachment, from).start()
-    await writeEnd(stream, attachment, sandbox, execId)
+    new Delivery(stream, attachment, from, encoding).start()
+    await writeEnd(stream, attachment, sandbox, exec.exec_id)
     stopping.removeEventListener('abort', leave)
     stream.end()
     return reply
   })
 }
 
-function offsetOf({ headers, query }: FastifyRequest): number {
+function readQuery({ headers, query }: FastifyRequest) {
   const last = headers['last-event-id']
-  const { offset = 0 } = parseBody(followQuery, last === undefined || last === '' ? query : { offset: last })
-  return offset
+  return parseBody(followQuery, last === undefined || last === '' ? query : { ...(query as object), offset: last })
 }
 
 class Delivery {
   readonly #stream: PushedEvents
   readonly #attachment: GuestAttachment
-  readonly #text = { stdout: new Utf8Chunks(), stderr: new Utf8Chunks() }
+  readonly #text: Readonly<Record<'stdout' | 'stderr', ChunkEncoder>>
   readonly #from: number
   #next: number
 
-  constructor(stream: PushedEvents, attachment: GuestAttachment, from: number) {
+  constructor(stream: PushedEvents, attachment: GuestAttachment, from: number, encoding: Encoding | undefined) {
+    this.#text = { stdout: chunkEncoder(encoding), stderr: chunkEncoder(encoding) }
     this.#stream = stream
     this.#attachment = attachment
     this.#from = from

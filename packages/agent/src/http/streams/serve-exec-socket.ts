@@ -1,11 +1,12 @@
 /**
  * The commands of one WebSocket (`GET exec/ws`), each under an id that the caller chose.
  *
- *     (frame with cmd) ──► starting ──► running ──► ended, id free again
+ *     (frame with cmd or argv) ──► starting ──► running ──► ended, id free again
  *
  * Frames for one command apply in order, also while it starts. Frames for different commands do not wait for each other.
  * When the socket closes, the agent kills all commands.
  */
+import { isEncoded } from '@offshoot/contract/encoding'
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecBody } from '@offshoot/contract/exec'
 import {
@@ -18,6 +19,7 @@ import {
 import type { z } from 'zod'
 import type { AcceptedSocket } from './accept-web-socket.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
+import { bytesOf } from '../../sandbox/commands/chunk-encoder.ts'
 import { failureOf, StreamedCommand } from '../../sandbox/commands/streamed-command.ts'
 
 interface Entry {
@@ -62,7 +64,7 @@ export class ExecSocket {
     }
     const id = frameId.safeParse(frame['id'])
     if (!id.success) this.#socket.sendJson({ id: '', error: refusalOf(id) })
-    else if (frame['cmd'] === undefined) this.#instruct(id.data, frame, data.length)
+    else if (frame['cmd'] === undefined && frame['argv'] === undefined) this.#instruct(id.data, frame, data.length)
     else this.#run(id.data, frame)
   }
 
@@ -111,24 +113,28 @@ export class ExecSocket {
     if (!frame.success) return this.#refuse(id, refusalOf(frame))
     const { stdin, stdin_eof: eof, signal, cancel } = frame.data
     if (stdin === undefined && !eof && signal === undefined && !cancel) {
-      return this.#refuse(id, 'frame asks for nothing: cmd, stdin, stdin_eof, signal or cancel')
+      return this.#refuse(id, 'frame asks for nothing: cmd, argv, stdin, stdin_eof, signal or cancel')
     }
     const entry = this.#commands.get(id)
     if (entry === undefined) return this.#refuse(id, 'no such command')
     this.#socket.addPendingInput(bytes)
-    entry.done = this.#applyLater(entry, frame.data, bytes)
+    entry.done = this.#applyLater(id, entry, frame.data, bytes)
   }
 
-  async #applyLater(entry: Entry, frame: CommandFrame, bytes: number): Promise<void> {
+  async #applyLater(id: string, entry: Entry, frame: CommandFrame, bytes: number): Promise<void> {
     await entry.done
     const give = () => this.#socket.removePendingInput(bytes)
-    if (entry.command === null || frame.stdin === undefined) give()
-    if (entry.command !== null) this.#apply(entry.command, frame, give)
+    const { command } = entry
+    if (command === null || frame.stdin === undefined) give()
+    if (command === null) return
+    if (isEncoded(frame.stdin ?? '', command.encoding)) return this.#apply(command, frame, give)
+    give()
+    this.#refuse(id, 'stdin must be base64')
   }
 
   /** @param onTaken called when the command has read its input, or never will */
   #apply(command: StreamedCommand, frame: CommandFrame, onTaken: () => void = () => undefined): void {
-    if (frame.stdin !== undefined) command.stdin.write(frame.stdin, onTaken)
+    if (frame.stdin !== undefined) command.stdin.write(bytesOf(frame.stdin, command.encoding), onTaken)
     if (frame.stdin_eof) command.stdin.end()
     if (frame.signal !== undefined) command.kill(frame.signal)
     if (frame.cancel) command.kill('SIGKILL')

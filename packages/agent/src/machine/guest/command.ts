@@ -25,7 +25,7 @@ const START_MS = 60_000
 const AFTER_KILL_MS = 2000
 
 export interface CommandOptions {
-  readonly stdin: string | undefined
+  readonly stdin: string | Uint8Array | undefined
   /** Maximum bytes to collect per stream. */
   readonly maxBytes: number
   readonly stop: AbortSignal

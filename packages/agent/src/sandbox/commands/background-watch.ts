@@ -31,12 +31,14 @@ export async function watchStarted(
   sandbox: Sandbox,
   execId: string,
   timeoutAt: Date | null,
-  stdin: string | undefined,
+  input: { readonly bytes: Buffer | undefined; readonly isOpen: boolean },
 ): Promise<void> {
   if (timeoutAt !== null) limit(sandbox, execId, timeoutAt)
   const attachment = await attach(sandbox, execId, 0)
   void record(sandbox, execId, attachment, NOTHING_LOGGED)
-  if (stdin !== undefined) attachment.stdin.on('error', () => undefined).end(stdin)
+  const { stdin } = attachment
+  if (input.bytes !== undefined) stdin.write(input.bytes)
+  if (!input.isOpen) stdin.end()
 }
 
 /**
@@ -103,9 +105,13 @@ function attach(sandbox: Sandbox, execId: string, fromOffset: number): Promise<G
 async function record(
   sandbox: Sandbox,
   execId: string,
-  { output, exited }: GuestAttachment,
+  attachment: GuestAttachment,
   logged: LoggedOutput,
 ): Promise<void> {
+  const { output, exited } = attachment
+  const { watched, limits, attachments } = sandbox.background
+  attachments.set(execId, attachment)
+  attachment.stdin.on('error', () => undefined)
   const log = sandbox.log.command(execId)
   output.on('data', ({ stream, offset, bytes }: LogChunk) => {
     const fresh = bytes.subarray(Math.max(0, logged[stream] - offset))
@@ -114,7 +120,7 @@ async function record(
   const read = new Promise((resolve) => output.once('close', resolve))
   const end = await exited.catch((error: unknown) => error)
   await read
-  const { watched, limits } = sandbox.background
+  if (attachments.get(execId) === attachment) attachments.delete(execId)
   clearTimeout(limits.get(execId))
   limits.delete(execId)
   watched.delete(execId)

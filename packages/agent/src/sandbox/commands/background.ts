@@ -3,34 +3,48 @@
  * agent stores nothing about them: a restarted agent asks the guest.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BackgroundExec, BackgroundStarted } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import type { ExecBody } from '@offshoot/contract/exec'
 import { isUuid } from '@offshoot/contract/ids'
 import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
 import type { KeptCommand } from '@offshoot/guest-link/kept-command'
+import type { TerminalSize } from '@offshoot/guest-link/terminal-size'
 import { formatLabel, parseLabel } from './background-label.ts'
-import { BACKGROUND_PREFIX, watchStarted } from './background-watch.ts'
-import { guestDeadline, shellCommand, withGuest } from '../model/guest-access.ts'
+import { adoptBackground, BACKGROUND_PREFIX, watchStarted } from './background-watch.ts'
+import { bytesOf } from './chunk-encoder.ts'
+import { guestDeadline, guestCommand, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { exitCodeOf } from './streamed-command.ts'
 
 const OUTPUT_BYTES = 1024 * 1024
+/** Attempts to attach to a running command, and milliseconds between them. */
+const MAX_TRIES = 100
+const RETRY_MS = 20
+const PID = /^[1-9]\d{0,9}$/
+const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color' }
 
 /** @throws ApiError if the command cannot start; then nothing ran */
 export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise<BackgroundStarted> {
   const execId = randomUUID()
   const seconds = body.timeout_seconds ?? body.timeout
   const timeoutAt = seconds === undefined ? null : new Date(Date.now() + seconds * 1000)
-  const command = { ...shellCommand(sandbox, body), stdin: body.stdin === undefined ? 'none' : 'pipe' } as const
-  const options = { id: keptId(execId), label: formatLabel(timeoutAt, body.cmd), logBytes: OUTPUT_BYTES }
+  const { stdin, stdin_open: isOpen = false, pty } = body
+  const command = {
+    ...guestCommand(sandbox, body),
+    stdin: stdin === undefined && !isOpen && pty === undefined ? 'none' : 'pipe',
+    ...(pty !== undefined && { pty, env: { ...TERMINAL_ENVIRONMENT, ...body.env } }),
+  } as const
+  const options = { id: keptId(execId), label: formatLabel(timeoutAt, shownCommand(body)), logBytes: OUTPUT_BYTES }
   const { watched } = sandbox.background
   watched.add(execId)
   try {
     const { pid } = await withGuest(sandbox, (link) =>
       link.keep(command, options, guestDeadline('start of a background command')),
     )
-    await watchStarted(sandbox, execId, timeoutAt, body.stdin)
+    const input = { bytes: bytesOf(stdin, body.encoding), isOpen: isOpen || pty !== undefined }
+    await watchStarted(sandbox, execId, timeoutAt, input)
     return { pid, exec_id: execId }
   } catch (error) {
     watched.delete(execId)
@@ -47,9 +61,12 @@ export async function listBackground(sandbox: Sandbox): Promise<BackgroundExec[]
     .sort((a, b) => (a.started_at < b.started_at ? -1 : 1))
 }
 
-/** @throws ApiError 404 */
+/** @param execId its id, or its process id; of several commands that had this one, the newest. @throws ApiError 404 */
 export async function findBackground(sandbox: Sandbox, execId: string): Promise<BackgroundExec> {
-  const found = (await listBackground(sandbox)).find(({ exec_id }) => exec_id === execId)
+  const isMeant = PID.test(execId)
+    ? ({ pid }: BackgroundExec) => pid === Number(execId)
+    : ({ exec_id }: BackgroundExec) => exec_id === execId
+  const found = (await listBackground(sandbox)).findLast(isMeant)
   if (found === undefined) throw new ApiError('notFound')
   return found
 }
@@ -58,6 +75,84 @@ export async function findBackground(sandbox: Sandbox, execId: string): Promise<
 export async function signalBackground(sandbox: Sandbox, execId: string, signal: NodeJS.Signals): Promise<void> {
   await withGuest(sandbox, (link) => link.signalKept(keptId(execId), signal, guestDeadline('signal')))
 }
+
+export interface Input {
+  readonly bytes: Buffer | undefined
+  /** Closes the input after the bytes. */
+  readonly isEnd: boolean
+}
+
+/**
+ * Gives a command input. Resolves when it has been taken into the buffer of the command's input (64 KiB), which the
+ * command may not have read yet.
+ * @param hangUp aborts the wait for room; part of the input may then have been given
+ * @throws ApiError 404, 409 if it has ended, or its input is closed
+ */
+export async function writeToBackground(
+  sandbox: Sandbox,
+  execId: string,
+  { bytes, isEnd }: Input,
+  hangUp: AbortSignal,
+): Promise<void> {
+  const { stdin } = await runningAttachment(sandbox, execId)
+  if (stdin.writableEnded || stdin.destroyed) throw inputClosed()
+  if (bytes !== undefined && bytes.length > 0) {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    stdin.write(bytes, (error) => (error ? reject(inputClosed()) : resolve()))
+    await abortable(promise, hangUp)
+  }
+  if (isEnd) stdin.end()
+}
+
+/** No effect on a command without a terminal. @throws ApiError 404, 409 if it has ended */
+export async function resizeBackground(sandbox: Sandbox, execId: string, size: TerminalSize): Promise<void> {
+  const attachment = await runningAttachment(sandbox, execId)
+  attachment.resize(size)
+}
+
+/**
+ * Waits until the command has ended, the time is over, or the caller has hung up.
+ * @throws ApiError 404
+ */
+export async function waitForBackground(
+  sandbox: Sandbox,
+  execId: string,
+  seconds: number,
+  hangUp: AbortSignal,
+): Promise<BackgroundExec> {
+  const over = AbortSignal.any([hangUp, AbortSignal.timeout(seconds * 1000)])
+  for (;;) {
+    const found = await findBackground(sandbox, execId)
+    if (found.status === 'exited' || over.aborted) return found
+    const attachment = await attachmentOf(sandbox, found.exec_id)
+    const next: Promise<unknown> = attachment === undefined ? delay(RETRY_MS) : attachment.exited
+    await abortable(next, over).catch(() => undefined)
+  }
+}
+
+/** @throws ApiError 404, 409 if it has ended */
+async function runningAttachment(sandbox: Sandbox, execId: string): Promise<GuestAttachment> {
+  for (let tries = 1; ; tries++) {
+    const { exec_id: id, status } = await findBackground(sandbox, execId)
+    if (status === 'exited') throw new ApiError('conflict', { detail: 'the command has ended' })
+    const attachment = await attachmentOf(sandbox, id)
+    if (attachment !== undefined) return attachment
+    if (tries === MAX_TRIES) throw new ApiError('internal', { error: 'the guest does not answer' })
+    await delay(RETRY_MS)
+  }
+}
+
+/**
+ * The agent's own attachment to a command, which lives as long as the command.
+ * @returns `undefined` if the command has just ended, or another request is attaching to it
+ */
+async function attachmentOf(sandbox: Sandbox, id: string): Promise<GuestAttachment | undefined> {
+  const { attachments } = sandbox.background
+  if (!attachments.has(id)) await adoptBackground(sandbox)
+  return attachments.get(id)
+}
+
+const inputClosed = () => new ApiError('conflict', { detail: 'the standard input of the command is closed' })
 
 /** Kills the command if it runs, and deletes its output. @throws ApiError 404 */
 export async function removeBackground(sandbox: Sandbox, execId: string): Promise<void> {
@@ -74,12 +169,23 @@ function keptId(execId: string): string {
   return BACKGROUND_PREFIX + execId
 }
 
-function show({ id, pid, label, exit, startedAt, endedAt, nextOffset, oldestOffset }: KeptCommand): BackgroundExec {
+function show({
+  id,
+  pid,
+  label,
+  exit,
+  isTerminal,
+  startedAt,
+  endedAt,
+  nextOffset,
+  oldestOffset,
+}: KeptCommand): BackgroundExec {
   const { cmd, timeoutAt } = parseLabel(label)
   return {
     exec_id: id.slice(BACKGROUND_PREFIX.length),
     pid,
     cmd,
+    is_pty: isTerminal,
     status: exit === null ? 'running' : 'exited',
     exit_code: exit === null ? null : exitCodeOf(exit),
     started_at: startedAt.toISOString(),
@@ -88,4 +194,20 @@ function show({ id, pid, label, exit, startedAt, endedAt, nextOffset, oldestOffs
     output_bytes: nextOffset,
     oldest_offset: oldestOffset,
   }
+}
+
+/** Rejects with the signal's reason when it aborts first. */
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason as Error)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', onAbort))
+}
+
+const PLAIN = /^[\w@%+=:,./-]+$/
+
+/** The command line as a shell would take it. */
+function shownCommand({ argv, cmd = '' }: ExecBody): string {
+  return argv?.map((each) => (PLAIN.test(each) ? each : `'${each.replaceAll("'", `'\\''`)}'`)).join(' ') ?? cmd
 }

@@ -1,8 +1,10 @@
+import type { Encoding } from '@offshoot/contract/encoding'
 import { ApiError } from '@offshoot/contract/errors'
 import { MAX_OUTPUT_BYTES, type ExecBody, type ExecResult } from '@offshoot/contract/exec'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { runCommand, type CommandEnd } from '../../machine/guest/command.ts'
-import { shellCommand, withGuest } from '../model/guest-access.ts'
+import { bytesOf } from './chunk-encoder.ts'
+import { guestCommand, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /**
@@ -25,10 +27,10 @@ async function exec(link: GuestLink, sandbox: Sandbox, body: ExecBody, hangUp: A
   const log = sandbox.log.command()
   const timer = seconds === undefined ? undefined : setTimeout(() => stop.abort(), seconds * 1000)
   try {
-    const options = { stdin: body.stdin, maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
-    const end = await runCommand(link, shellCommand(sandbox, body), options)
+    const options = { stdin: bytesOf(body.stdin, body.encoding), maxBytes: MAX_OUTPUT_BYTES, stop: stop.signal, log }
+    const end = await runCommand(link, guestCommand(sandbox, body), options)
     if (hangUp.aborted) throw new ApiError('shuttingDown', { error: 'the command was stopped' })
-    return answer(end, Math.round(performance.now() - startedAt), seconds)
+    return answer(end, Math.round(performance.now() - startedAt), seconds, body.encoding)
   } finally {
     log.end()
     clearTimeout(timer)
@@ -36,9 +38,14 @@ async function exec(link: GuestLink, sandbox: Sandbox, body: ExecBody, hangUp: A
   }
 }
 
-function answer(end: CommandEnd, durationMs: number, seconds: number | undefined): ExecResult {
-  const stdout = decode(end.stdout.bytes)
-  const stderr = decode(end.stderr.bytes)
+function answer(
+  end: CommandEnd,
+  durationMs: number,
+  seconds: number | undefined,
+  encoding: Encoding | undefined,
+): ExecResult {
+  const stdout = textOf(end.stdout.bytes, encoding)
+  const stderr = textOf(end.stderr.bytes, encoding)
   const truncated = end.stdout.isTruncated || end.stderr.isTruncated ? ({ truncated: true } as const) : {}
   if (end.exitCode === null) {
     throw new ApiError('commandTimeout', {
@@ -52,7 +59,8 @@ function answer(end: CommandEnd, durationMs: number, seconds: number | undefined
   return { stdout, stderr, exit_code: end.exitCode, duration_ms: durationMs, ...truncated }
 }
 
-/** Invalid UTF-8 becomes U+FFFD. A byte order mark is kept. */
-function decode(bytes: Buffer): string {
+/** Under `utf8`, invalid bytes become U+FFFD, and a byte order mark is kept. */
+function textOf(bytes: Buffer, encoding: Encoding | undefined): string {
+  if (encoding === 'base64') return bytes.toString('base64')
   return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes)
 }

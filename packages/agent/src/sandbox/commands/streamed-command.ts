@@ -13,9 +13,10 @@ import type { ExecBody } from '@offshoot/contract/exec'
 import type { GuestExit, GuestProcess } from '@offshoot/guest-link/guest-process'
 import type { CommandLog } from '../../store/logs/command-log.ts'
 import { startDeadline } from '../../machine/guest/command.ts'
-import { shellCommand, notRunningReason, withGuest } from '../model/guest-access.ts'
+import { guestCommand, notRunningReason, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { Utf8Chunks } from './utf8-chunks.ts'
+import type { Encoding } from '@offshoot/contract/encoding'
+import { bytesOf, chunkEncoder } from './chunk-encoder.ts'
 
 export type CommandOutcome =
   | { readonly kind: 'exit'; readonly exitCode: number; readonly durationMs: number }
@@ -29,12 +30,14 @@ export class StreamedCommand {
   readonly #process: GuestProcess
   readonly #log: CommandLog
   readonly #startedAt: number
+  readonly #encoding: Encoding | undefined
   readonly #ended = Promise.withResolvers<CommandOutcome>()
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
-  private constructor(process: GuestProcess, log: CommandLog, startedAt: number) {
+  private constructor(process: GuestProcess, log: CommandLog, startedAt: number, encoding: Encoding | undefined) {
     this.#process = process
+    this.#encoding = encoding
     this.#startedAt = startedAt
     this.#log = log
     this.ended = this.#ended.promise
@@ -45,10 +48,10 @@ export class StreamedCommand {
     const startedAt = performance.now()
     const hasStdin = keepsStdin || body.stdin !== undefined
     const process = await withGuest(sandbox, (link) =>
-      link.run({ ...shellCommand(sandbox, body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
+      link.run({ ...guestCommand(sandbox, body), stdin: hasStdin ? 'pipe' : 'none' }, startDeadline()),
     )
-    const command = new StreamedCommand(process, sandbox.log.command(), startedAt)
-    if (body.stdin !== undefined) process.stdin.write(body.stdin)
+    const command = new StreamedCommand(process, sandbox.log.command(), startedAt, body.encoding)
+    if (body.stdin !== undefined) process.stdin.write(bytesOf(body.stdin, body.encoding))
     if (!keepsStdin) process.stdin.end()
     const seconds = body.timeout_seconds ?? body.timeout
     if (seconds !== undefined) {
@@ -56,6 +59,11 @@ export class StreamedCommand {
       command.#timer = setTimeout(() => command.#end({ kind: 'timeout', seconds }), leftMs)
     }
     return command
+  }
+
+  /** Of the output, and of input. */
+  get encoding(): Encoding | undefined {
+    return this.#encoding
   }
 
   /** The command may exit without reading all input. The rest is lost, as on a pipe. */
@@ -100,7 +108,7 @@ export class StreamedCommand {
 
   #deliver(output: Readable, stream: 'stdout' | 'stderr', write: WriteOutput): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const text = new Utf8Chunks()
+    const text = chunkEncoder(this.#encoding)
     const pass = (part: string) => {
       if (part !== '' && !this.#isOver) write(stream, part)
     }

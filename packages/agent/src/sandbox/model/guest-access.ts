@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 import { ApiError } from '@offshoot/contract/errors'
-import type { ExecBody } from '@offshoot/contract/exec'
+import { argvOf, type ExecBody } from '@offshoot/contract/exec'
 import type { GuestCommand } from '@offshoot/guest-link/guest-command'
 import {
   GuestLinkLost,
@@ -71,8 +71,8 @@ async function askGuest<T>(
   }
 }
 
-export function shellCommand(sandbox: Pick<Sandbox, 'manifest'>, body: ExecBody): GuestCommand {
-  return { argv: ['/bin/sh', '-c', body.cmd], ...accountOf(withTemplateDefaults(sandbox, body)) }
+export function guestCommand(sandbox: Pick<Sandbox, 'manifest'>, body: ExecBody): GuestCommand {
+  return { argv: argvOf(body), ...accountOf(withTemplateDefaults(sandbox, body)) }
 }
 
 type Account = Pick<ExecBody, 'cwd' | 'user'> & Partial<Pick<ExecBody, 'env'>>

@@ -1,3 +1,4 @@
+import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
 import { join } from 'node:path'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
@@ -50,8 +51,15 @@ export class Sandbox {
   readonly events: SandboxEvents
   /** The console, and the output of commands. */
   readonly log: SandboxLog
-  /** Background commands that the agent watches, and timers of those with a time limit (`background-watch.ts`). */
-  readonly background = { watched: new Set<string>(), limits: new Map<string, NodeJS.Timeout>() }
+  /**
+   * Background commands that the agent watches, its attachments to them, and timers of those with a time limit
+   * (`background-watch.ts`).
+   */
+  readonly background = {
+    watched: new Set<string>(),
+    attachments: new Map<string, GuestAttachment>(),
+    limits: new Map<string, NodeJS.Timeout>(),
+  }
   /** Aborts when a delete begins: all other changes are cancelled, with `404 sandbox not found`. */
   readonly leaving = new AbortController()
   activity = new Activity()

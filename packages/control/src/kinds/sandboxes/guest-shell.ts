@@ -1,4 +1,4 @@
-import { backgroundExec, type BackgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
+import { backgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
 import type { execBody } from '@offshoot/contract/exec'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
@@ -30,6 +30,10 @@ interface Chunk {
   readonly exit_code?: number
   readonly error?: string
 }
+
+/** What control needs to know of a background command. An agent of another version may leave out other fields. */
+const backgroundState = backgroundExec.pick({ status: true, exit_code: true })
+type BackgroundState = z.infer<typeof backgroundState>
 
 /** A command ended without an exit code, for example because its sandbox ended. */
 export class CommandInterrupted extends Error {
@@ -73,9 +77,9 @@ export class GuestShell {
     return backgroundStarted.parse(await wholeOf(answer.body, deadline)).exec_id
   }
 
-  async look(execId: string, deadline: Deadline): Promise<BackgroundExec> {
+  async look(execId: string, deadline: Deadline): Promise<BackgroundState> {
     const answer = await this.#send('GET', `/execs/${execId}`, deadline)
-    return backgroundExec.parse(await wholeOf(answer.body, deadline))
+    return backgroundState.parse(await wholeOf(answer.body, deadline))
   }
 
   async #send(method: 'GET' | 'POST', action: string, deadline: Deadline, body?: string) {

@@ -1,5 +1,12 @@
 import { event, eventsQuery } from '@offshoot/contract/event'
-import { backgroundExec, followQuery, signalBody } from '@offshoot/contract/background-exec'
+import {
+  backgroundExec,
+  followQuery,
+  resizeBody,
+  signalBody,
+  stdinBody,
+  waitQuery,
+} from '@offshoot/contract/background-exec'
 import { execBody, execEvent } from '@offshoot/contract/exec'
 import type { ErrorName } from '@offshoot/contract/errors'
 import { logLine, logsQuery } from '@offshoot/contract/log'
@@ -169,6 +176,48 @@ export const proxiedRoutes: readonly ProxiedRoute[] = [
       summary: 'Signal a background command',
       tag: 'Commands',
       body: signalBody,
+      status: 200,
+      answer: backgroundExec,
+      errors: invalid,
+    },
+  },
+  {
+    method: 'POST',
+    url: '/v1/sandboxes/:id/execs/:exec_id/stdin',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'Give a background command input, or close its input',
+      tag: 'Commands',
+      body: stdinBody,
+      status: 200,
+      answer: backgroundExec,
+      errors: [...invalid, 'conflict'],
+    },
+  },
+  {
+    method: 'POST',
+    url: '/v1/sandboxes/:id/execs/:exec_id/resize',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'Change the size of the terminal of a background command',
+      tag: 'Commands',
+      body: resizeBody,
+      status: 200,
+      answer: backgroundExec,
+      errors: [...invalid, 'conflict'],
+    },
+  },
+  {
+    method: 'GET',
+    url: '/v1/sandboxes/:id/execs/:exec_id/wait',
+    kind: 'plain',
+    needs: 'guest',
+    docs: {
+      summary: 'Wait for the end of a background command',
+      tag: 'Commands',
+      query: waitQuery,
       status: 200,
       answer: backgroundExec,
       errors: invalid,

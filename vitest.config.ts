@@ -1,12 +1,14 @@
 import { defineConfig } from 'vitest/config'
 import LongestFirst from './tests/setup/longest-first.ts'
 
-/**
- * Test files that run at the same time. All projects have the same number, so that Vitest runs them in one group: no
- * CPU is idle at the end of one project while the next one waits.
- */
+/** Test files with VMs that run at the same time. They keep two CPUs busy. */
 const maxWorkers = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
-const sequence = { groupOrder: 0 }
+/** Unit tests wait for processes and timers a third of their time. */
+const maxUnitWorkers = maxWorkers + 2
+/** Vitest gives all projects of a group the same number of workers. */
+const [withVms, withoutVms] = [{ groupOrder: 0 }, { groupOrder: 1 }]
+/** Loading control takes one second of CPU. No file changes modules that another file loads. */
+const isolate = false
 
 /**
  * Three layers:
@@ -15,7 +17,7 @@ const sequence = { groupOrder: 0 }
  * - `system` runs everything as `bin/up` starts it. Each file has a server to itself: its own, or one that files use in
  *   turn.
  *
- * Files with VMs start first, because they are long. Short unit tests fill the CPUs at the end (`longest-first.ts`).
+ * Files run in the order of `longest-first.ts`.
  *
  * The upper two take their images from OFFSHOOT_IMAGES_DIR, which bin/test builds and sets. All tests share two cores
  * with their VMs. A failed test is therefore retried once, and reported if it passes then. Tests that look for data
@@ -34,10 +36,9 @@ export default defineConfig({
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Loading control takes one second of CPU. No file changes modules that another file loads.
-          isolate: false,
-          maxWorkers,
-          sequence,
+          isolate,
+          maxWorkers: maxUnitWorkers,
+          sequence: withoutVms,
         },
       },
       {
@@ -47,11 +48,12 @@ export default defineConfig({
           include: ['packages/*/src/**/*.vm.test.ts'],
           globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
+          isolate,
           // Longer than every wait inside a test, whose own failure message says more.
           testTimeout: 180_000,
           hookTimeout: 240_000,
           maxWorkers,
-          sequence,
+          sequence: withVms,
         },
       },
       {
@@ -62,10 +64,11 @@ export default defineConfig({
           exclude: ['tests/in-process/**'],
           globalSetup: ['tests/setup/seed-folder.ts'],
           pool: 'forks',
+          isolate,
           testTimeout: 240_000,
           hookTimeout: 360_000,
           maxWorkers,
-          sequence,
+          sequence: withVms,
         },
       },
     ],

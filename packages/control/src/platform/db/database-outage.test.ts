@@ -8,6 +8,7 @@ import { reconcile } from '../../fleet/reconcile.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
+import { outliveBrokenConnections } from './outlive-broken-connections.ts'
 
 /** Requests that are under way at the same time. */
 const CALLERS = 8
@@ -181,6 +182,7 @@ describe('an outage of control’s PostgreSQL', () => {
   it('that is a failover to a replica without the last changes deletes nothing that they made, and runs jobs', async () => {
     const late = await replica.replica()
     const direct = new Pool({ ...late, database: 'postgres' })
+    outliveBrokenConnections(direct)
     try {
       await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
       const create = async (): Promise<string> => (await ask('POST', '/v1/sandboxes', { template: 'base' })).body.id

@@ -47,7 +47,7 @@ export async function noisyNeighbour(offshoot: Offshoot): Promise<Record<string,
       const beside = await during(flood, target, () => quiet.measure(WINDOW_MS))
       for (const kind of KINDS) {
         const figure = compared(beside[kind], alone[kind])
-        console.error(`  ${flood}: ${kind}: ${told(figure, alone[kind])}`)
+        console.error(`  ${flood}: ${kind}: ${describe(figure, alone[kind])}`)
         if ((figure.ratio ?? 0) > (worst.get(kind)?.ratio ?? 0)) worst.set(kind, figure)
       }
     }
@@ -66,7 +66,7 @@ function compared(beside: Samples, alone: Samples): Figure {
   return { ...figure, floor, ratio: figure.p99 / floor }
 }
 
-function told({ p50, p99, n, success, ratio }: Figure, alone: Samples): string {
+function describe({ p50, p99, n, success, ratio }: Figure, alone: Samples): string {
   const before = alone.figure('ms')
   const [was, now] = [before, { p50, p99 }].map((of) => `p50 ${of.p50.toFixed(1)} p99 ${of.p99.toFixed(1)} ms`)
   return `${was} alone, ${now} beside, ratio ${ratio?.toFixed(2)}, ${n} requests, success ${success.toFixed(4)}`

@@ -184,7 +184,7 @@ describe('apps', () => {
     expect([live.status, live.body.error]).toEqual([409, 'no earlier deployment to roll back to'])
   })
 
-  it('sleep, and wake for whoever asks', async () => {
+  it('hibernate, and wake at a request', async () => {
     await offshoot.request('POST', `/v1/sandboxes/${first.sandbox_id}/hibernate`)
     expect((await offshoot.request('GET', `/v1/apps/${app.id}`)).body.status).toBe('hibernated')
     const answers = await Promise.all([visit(), visit(), visit()])

@@ -180,7 +180,7 @@ describe('node-postgres', () => {
     })
   })
 
-  it('is told when there are too many, and those that are there go on', async () => {
+  it('is refused when there are too many, and the connected ones go on', async () => {
     await value(database.connection_url, `create role few login password 'few' connection limit 2; select 1`).catch(
       () => 0,
     )

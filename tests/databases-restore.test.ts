@@ -118,7 +118,7 @@ describe('a database', () => {
     expect(await ask('DELETE', `/${third.id}`)).toMatchObject({ status: 204 })
   })
 
-  it('verifies its backups in sandboxes that nobody sees', { timeout: 8 * MINUTE_MS, retry: 0 }, async () => {
+  it('verifies its backups in sandboxes that no list shows', { timeout: 8 * MINUTE_MS, retry: 0 }, async () => {
     // The index is intact, but does not match its table.
     await connected(database.connection_url, async (client) => {
       await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)

@@ -87,7 +87,7 @@ describe('a sandbox', () => {
     await offshoot.delete(id)
   })
 
-  it('that sleeps wakes for whoever needs it: once, for all of them', async () => {
+  it('that is hibernated wakes once for all concurrent callers', async () => {
     const { id } = await offshoot.create()
     await moved(id, 'hibernate', 'hibernated')
     expect((await lifecycle(id)).status).toBe(200)

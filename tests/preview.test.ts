@@ -56,7 +56,7 @@ describe('previews', () => {
     expect(JSON.parse(answer.text)).toMatchObject({ url: '/a?b=c', host: previewOf(offshoot, id, port).host })
   })
 
-  it('are listed with their addresses, and told of as they open and close', async () => {
+  it('are listed with their addresses, and make events as they open and close', async () => {
     const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/ports`)
     const { host } = previewOf(offshoot, id, 3000)
     expect(body).toEqual(

@@ -269,7 +269,7 @@ describe('secrets', () => {
     for (const exported of [spans, logs, metrics]) expect(found(JSON.stringify(exported))).toEqual([])
   })
 
-  it('are in nobody’s command line', async () => {
+  it('are in no process’s command line', async () => {
     const lines: string[] = []
     for (const entry of await readdir('/proc')) {
       if (/^\d+$/.test(entry)) lines.push(await readFile(`/proc/${entry}/cmdline`, 'latin1').catch(() => ''))

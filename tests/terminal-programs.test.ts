@@ -141,7 +141,7 @@ describe('a session', () => {
     expect(second.frames).toEqual([{ exit: 0 }])
   })
 
-  it('is one screen for two callers, of the size of whoever spoke last', async () => {
+  it('is one screen for two callers, with the size that was sent last', async () => {
     const one = await open('?session=pair&rows=24&cols=80')
     type(one, 'exec vim /tmp/pair\n')
     await one.shows(VIM_DRAWN)

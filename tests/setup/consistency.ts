@@ -48,10 +48,10 @@ async function inconsistencies(offshoot: Offshoot): Promise<string[]> {
   const rows = await rowsOf(offshoot)
   const machines = await offshoot.virtualMachines()
   const spares = (await offshoot.spareMachines()).map(({ name }) => name)
-  const told = rows.map(({ id, status }) => `${id} ${status}`)
+  const states = rows.map(({ id, status }) => `${id} ${status}`)
   const live = rows.filter(({ status }) => status === 'running' || status === 'paused')
   return [
-    ...differences('row', told, 'manifest', await manifests(offshoot)),
+    ...differences('row', states, 'manifest', await manifests(offshoot)),
     ...differences(
       'live row',
       ids(live),
@@ -59,7 +59,7 @@ async function inconsistencies(offshoot: Offshoot): Promise<string[]> {
       machines.map(({ sandboxId }) => sandboxId),
     ),
     ...differences('QEMU that waits', spares, 'folder', await readdir(join(agent, 'spares'))),
-    ...differences('row', told, 'last event', await Promise.all(rows.map(({ id }) => stateByEvents(offshoot, id)))),
+    ...differences('row', states, 'last event', await Promise.all(rows.map(({ id }) => stateByEvents(offshoot, id)))),
     ...(await snapshotDifferences(offshoot, rows)),
     ...differences('named layer', await namedLayers(agent, machines), 'layer', await readdir(join(agent, 'layers'))),
   ]

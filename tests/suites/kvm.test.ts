@@ -225,7 +225,7 @@ describe.skipIf(missing !== null)(
     it.each([
       ['root:root 0600', { gid: 0, mode: 0o600 }],
       ['root:root 0660', { gid: 0, mode: 0o660 }],
-    ])('do not run without a jail with a device that is %s, and the reason is told', async (_name, node) => {
+    ])('do not run without a jail with a device that is %s, and the reason is reported', async (_name, node) => {
       const { code, errors } = await prepare(imagesWithoutJail, await device(node))
       expect(code).toBe(1)
       expect(errors).toContain(`its owner is 0:0 and its mode 0${node.mode.toString(8)}`)

@@ -104,7 +104,7 @@ describe('the control process', () => {
     expect(await ended).toBe(0)
   })
 
-  it('finishes what runs when it is told to end, and writes no credential to its log', async () => {
+  it('finishes running requests after SIGTERM, and writes no credential to its log', async () => {
     const { ended, child, log } = await startMain()
     const { id } = (await call(url, 'POST', '/v1/sandboxes', { token: key, body: { template: 'base' } })).body
     const begun = Promise.withResolvers<void>()

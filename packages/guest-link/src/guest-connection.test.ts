@@ -109,7 +109,7 @@ it('passes a reset to either side', async () => {
   await expect(given.closed).rejects.toMatchObject({ errno: constants.errno.ECONNABORTED })
 })
 
-it('makes a server wait whose output nobody reads, and no other one', async () => {
+it('makes only the server wait whose output is not read', async () => {
   let written = 0
   const port = await listen((socket) => {
     const chunk = randomBytes(64 * 1024)

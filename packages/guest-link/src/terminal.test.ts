@@ -84,7 +84,7 @@ describe('a terminal', () => {
     await child.exited
   })
 
-  it('makes a writer wait while nobody reads, and loses nothing', async () => {
+  it('makes a writer wait while there is no reader, and loses nothing', async () => {
     const child = await onTerminal('seq 200000')
     await link.ping(deadlineFor('ping'))
     expect((await text(child.stdout)).length).toBe(1_488_895)

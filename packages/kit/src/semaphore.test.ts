@@ -49,7 +49,7 @@ describe('Semaphore', () => {
     expect(order).toEqual(['next', 'waiting'])
   })
 
-  it('takes out of the queue who waits no longer, and nobody else', async () => {
+  it('removes an aborted waiter from the queue, and keeps the others', async () => {
     const semaphore = new Semaphore(1, 2)
     const gate = Promise.withResolvers<void>()
     const running = semaphore.run(() => gate.promise)

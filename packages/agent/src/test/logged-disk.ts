@@ -104,6 +104,8 @@ export class LoggedDisk {
   /** Whichever disk is mounted. */
   async unmount(): Promise<void> {
     const deadline = Deadline.after(UNMOUNT_MS, 'unmounting')
+    // A copy of the mount, in the mount namespace of a process that just starts, would delay the writes of the unmount.
+    if (this.#isMounted) await run('sync', ['--file-system', this.mountPoint])
     while (this.#isMounted) {
       try {
         await run('umount', [this.mountPoint])

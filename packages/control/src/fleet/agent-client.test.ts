@@ -42,7 +42,7 @@ describe('connections to an agent', () => {
     return statusCode
   }
 
-  it('are never all of one workspace, and the agent’s own are nobody’s', async () => {
+  it('are never all of one workspace, and the agent’s own count for none', async () => {
     const all = Array.from({ length: MAX_EXECS }, () => exec('greedy', 'wait').catch((error: unknown) => error))
     await eventually(() => ran === MAX_EXECS / 2)
     expect(await Promise.race(all)).toMatchObject({ kind: 'tooManyConnections', status: 429 })

@@ -88,8 +88,8 @@ function deleteSnapshot({ state }: Checkpointing, id: string, workspaceId: strin
 }
 
 function lifecycle({ state }: Checkpointing, id: string, patch: AgentLifecyclePatch): Handled {
-  const told = { persistent: false, idle_timeout_seconds: DEFAULT_IDLE_TIMEOUT_SECONDS, ...state.lifecycles.get(id) }
-  const changed = { ...told, ...patch }
+  const current = { persistent: false, idle_timeout_seconds: DEFAULT_IDLE_TIMEOUT_SECONDS, ...state.lifecycles.get(id) }
+  const changed = { ...current, ...patch }
   state.lifecycles.set(id, changed)
   return { status: 200, body: { ...changed, idle_seconds: 7 } }
 }

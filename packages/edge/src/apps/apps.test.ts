@@ -54,7 +54,7 @@ describe('app hosts', () => {
     is_changing: false,
   })
 
-  it('are nobody’s until control tells of them', async () => {
+  it('answer 404 until control has announced them', async () => {
     expect((await ask(id)).status).toBe(404)
     for (const [state, status, text] of [
       ['none', 404, 'No code deployed yet'],

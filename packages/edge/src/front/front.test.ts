@@ -145,7 +145,7 @@ describe('TLS', () => {
 })
 
 describe('a connection', () => {
-  it('that says no protocol we know is told so, and ended', async () => {
+  it('of an unknown protocol is refused with the reason, and closed', async () => {
     expect(await here.edge.raw('\x01\x02\x03\r\n\r\n')).toMatch(
       /^HTTP\/1.1 400 Bad Request\r\n[^]*\{"error":"bad request"\}$/,
     )

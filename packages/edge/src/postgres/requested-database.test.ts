@@ -57,7 +57,7 @@ describe('cancel keys', () => {
     }
   })
 
-  it('are not looked for behind a message that nobody would send', () => {
+  it('are not searched for after an invalid message', () => {
     const reader = new StartupAnswers()
     reader.read(Buffer.from([0x44, 0x7f, 0xff, 0xff, 0xff]))
     expect([reader.cancelKey, reader.isOver]).toEqual([null, true])

@@ -33,7 +33,7 @@ describe('a request', () => {
     },
   )
 
-  it('is told who asks and how, whatever the visitor says of that', async () => {
+  it('gets the caller’s address and protocol, also if the visitor sends others', async () => {
     here.answer = (request, response) => response.end(JSON.stringify(request.headers))
     const lies = {
       'x-forwarded-for': '6.6.6.6',

@@ -108,7 +108,7 @@ describe('a sandbox', () => {
     agent.onOpen = () => null
   })
 
-  it('without a server is told how to start one', async () => {
+  it('without a server answers how to start one', async () => {
     const page = await here.edge.ask(1)
     expect([page.status, page.body.includes('<code>python3 -m http.server 1</code>')]).toEqual([502, true])
   })
@@ -172,7 +172,7 @@ describe('the limits of a sandbox', () => {
   })
 })
 
-it('ends when it is told to: what runs is finished, what is idle is closed', async () => {
+it('ends after SIGTERM: finishes running requests, and closes idle connections', async () => {
   const edge = await EdgeUnderTest.start()
   let finish: (() => void) | undefined
   here.answer = (_request, response) => {

@@ -172,8 +172,8 @@ export class AcmeServer {
     if (proof === undefined) throw new Error('no such name')
     const { name, token, status } = proof
     const url = `${this.url}/challenge/${this.#orders.indexOf(order)}/${location}`
-    const told = status === 'invalid' ? { error: { type: UNAUTHORIZED, detail: `no proof of ${name}` } } : {}
-    const challenge = (type: string) => ({ type, status, url: `${url}/${type}`, token, ...told })
+    const failure = status === 'invalid' ? { error: { type: UNAUTHORIZED, detail: `no proof of ${name}` } } : {}
+    const challenge = (type: string) => ({ type, status, url: `${url}/${type}`, token, ...failure })
     return {
       status,
       identifier: { type: 'dns', value: name.replace(/^\*\./, '') },

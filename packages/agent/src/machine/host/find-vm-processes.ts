@@ -69,8 +69,8 @@ export async function userOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<num
 
 /** The running children of a process (proc_pid_children(5)). Without that file, searches all of /proc. */
 export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<number[]> {
-  const told = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null)
-  if (told !== null) return told.split(' ').filter(Boolean).map(Number)
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => null)
+  if (children !== null) return children.split(' ').filter(Boolean).map(Number)
   const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const parents = await Promise.all(all.map(async (each) => parentOf({ pid: each })))
   return all.filter((_, at) => parents[at] === pid)

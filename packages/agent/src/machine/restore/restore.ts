@@ -178,8 +178,8 @@ export async function explainFailure(vm: Vm, error: unknown): Promise<unknown> {
   if (end !== null) return describeEnd(vm.log, end)
   const words = await lastWords(vm.log)
   if (words === '') return error
-  const told = (message: string) => `${message}; QEMU's last words: ${words}`
-  if (error instanceof DeadlineExceeded) return new DeadlineExceeded(told(error.message), { cause: error })
-  if (error instanceof QmpConnectionError) return new QmpConnectionError(told(error.message), { cause: error })
+  const withLastWords = (message: string) => `${message}; QEMU's last words: ${words}`
+  if (error instanceof DeadlineExceeded) return new DeadlineExceeded(withLastWords(error.message), { cause: error })
+  if (error instanceof QmpConnectionError) return new QmpConnectionError(withLastWords(error.message), { cause: error })
   return error
 }

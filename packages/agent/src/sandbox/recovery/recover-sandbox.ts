@@ -153,12 +153,12 @@ async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Prom
 }
 
 /** @throws Error if QEMU reports layers that were not recorded */
-async function knownChain(store: HostStore, { id }: Sandbox, told: DiskChain | null): Promise<DiskChain | null> {
+async function knownChain(store: HostStore, { id }: Sandbox, reported: DiskChain | null): Promise<DiskChain | null> {
   const noted = await readChain(store.dir.sandbox(id))
   if (noted.state === 'unreadable') throw new Error('the note of its disk cannot be read', { cause: noted.error })
   // An earlier version of the agent noted the disks of durable sandboxes only.
-  if (told === null || noted.state === 'absent') return told
-  const trusted = trustedChain(noted.record, told)
+  if (reported === null || noted.state === 'absent') return reported
+  const trusted = trustedChain(noted.record, reported)
   if (trusted === null) throw new Error('QEMU names layers that are not those of the sandbox')
   return trusted
 }

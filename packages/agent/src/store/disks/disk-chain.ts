@@ -14,10 +14,10 @@ export interface DiskChain {
  * has flattened since. A layer that was never recorded would be another VM's.
  * @returns `null` if QEMU reports any other chain
  */
-export function trustedChain(noted: DiskChain, told: DiskChain): DiskChain | null {
+export function trustedChain(noted: DiskChain, reported: DiskChain): DiskChain | null {
   const possible = [noted, { active: noted.layers.at(-1), layers: noted.layers.slice(0, -1) }]
-  const chain = possible.find(({ active }) => active === told.active)
+  const chain = possible.find(({ active }) => active === reported.active)
   if (chain?.active === undefined) return null
-  const kept = chain.layers.filter((id) => told.layers.includes(id))
-  return kept.join() === told.layers.join() ? { active: chain.active, layers: kept } : null
+  const kept = chain.layers.filter((id) => reported.layers.includes(id))
+  return kept.join() === reported.layers.join() ? { active: chain.active, layers: kept } : null
 }

@@ -40,7 +40,7 @@ describe('the cluster that an agent obeys', () => {
     expect(() => cluster.refuseOther(first)).toThrow('another cluster')
   })
 
-  it('is nobody’s while it cannot be read', async () => {
+  it('accepts no cluster while the record is unreadable', async () => {
     await writeFile(path, '{"cluster_id":')
     const cluster = await ObeyedCluster.open(path, log)
     const own = randomUUID()

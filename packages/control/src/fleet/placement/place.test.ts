@@ -38,7 +38,7 @@ describe('candidates', () => {
     expect(ids(candidates(agents, 'base'))).toEqual(['much', 'promised', 'little', 'silent'])
   })
 
-  it('are none before an agent has told its id', () => {
+  it('are empty before an agent has sent its id', () => {
     expect(candidates([{ ...agent('x'), info: null }], 'base')).toEqual([])
   })
 })

@@ -46,7 +46,7 @@ function verdict(failures: readonly Failure[]): ApiError {
 
 /** Uses the agents' own text if all give the same, because the disk instead of the memory may be full. */
 function noRoom(failures: readonly Failure[], cause: Error): ApiError {
-  const told = new Set(failures.map(({ error }) => (error instanceof AgentRefused ? error.body.error : undefined)))
-  const [error] = told
-  return new ApiError('insufficientMemory', error !== undefined && told.size === 1 ? { error } : {}, { cause })
+  const reasons = new Set(failures.map(({ error }) => (error instanceof AgentRefused ? error.body.error : undefined)))
+  const [error] = reasons
+  return new ApiError('insufficientMemory', error !== undefined && reasons.size === 1 ? { error } : {}, { cause })
 }

@@ -260,7 +260,7 @@ describe('an upload', () => {
     expect(response.resume().statusCode).toBe(200)
   })
 
-  it('that expects what nobody knows is taken like any other', async () => {
+  it('with an unknown Expect header is accepted', async () => {
     const counted = countBytes()
     const request = put(control.url, { expect: 'the best', 'content-length': '5' })
     request.end('hello')

@@ -43,7 +43,7 @@ export interface CreditMonitorOptions {
  */
 export class CreditMonitor {
   readonly #options: CreditMonitorOptions
-  readonly #told = new Map<string, { readonly list: string; readonly atMs: number }>()
+  readonly #sent = new Map<string, { readonly list: string; readonly atMs: number }>()
 
   constructor(options: CreditMonitorOptions) {
     this.#options = options
@@ -90,11 +90,11 @@ export class CreditMonitor {
     const agents = this.#options.fleet.agents.filter(({ info, isReachable }) => info !== null && isReachable)
     await Promise.all(
       agents.map(async ({ client, info }) => {
-        const told = this.#told.get(client.url)
+        const sent = this.#sent.get(client.url)
         const state = `${info?.agent_id} ${list}`
-        if (told?.list === state && performance.now() - told.atMs < RESEND_MS) return
+        if (sent?.list === state && performance.now() - sent.atMs < RESEND_MS) return
         await client.putSpentCredit(body, randomUUID()).then(
-          () => this.#told.set(client.url, { list: state, atMs: performance.now() }),
+          () => this.#sent.set(client.url, { list: state, atMs: performance.now() }),
           (error: unknown) =>
             this.#options.log.warn({ err: error, url: client.url }, 'list of spent credit not sent to the agent'),
         )

@@ -226,7 +226,7 @@ describe('subscriptions', () => {
     })
   })
 
-  it('take events about nobody, and about others’ customers', async () => {
+  it('ignore events about unknown customers and about those of other installations', async () => {
     expect((await webhook(FakeStripe.event(null, 'balance.available'))).status).toBe(200)
     expect((await webhook(FakeStripe.event('cus_of_another', 'customer.updated'))).status).toBe(200)
   })

@@ -14,7 +14,8 @@ export async function removeDatabase(remover: Remover, id: string, requestId: st
   const { pool } = remover.database
   const [sandbox] = await sandboxById(pool, id)
   if (sandbox !== undefined) await removeSandbox(remover, sandbox, requestId)
-  for (const proof of await sandboxesManagedBy(pool, 'proof', id)) await removeSandbox(remover, proof, requestId)
+  for (const verification of await sandboxesManagedBy(pool, 'proof', id))
+    await removeSandbox(remover, verification, requestId)
   for (const backup of await backupsOfDatabase(pool, id)) await removeSnapshot(remover, backup, requestId)
   await removeDatabaseRow(pool, id)
 }

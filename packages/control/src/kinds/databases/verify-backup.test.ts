@@ -107,13 +107,13 @@ it('is invisible, counts for nothing, and fails after five attempts that could n
   // arrived.
   agent.onCreate = async () => undefined
   const { id: later } = (await ask('POST', '/v1/sandboxes', { template: 'postgres-16' })).body
-  let told = new Set<string>()
+  let reported = new Set<string>()
   await eventually(async () => {
     const { body } = await ask('GET', '/v1/events')
-    told = new Set((body as { sandbox_id: string }[]).map((each) => each.sandbox_id))
-    return told.has(later)
+    reported = new Set((body as { sandbox_id: string }[]).map((each) => each.sandbox_id))
+    return reported.has(later)
   })
-  expect(made.filter((id) => told.has(id))).toEqual([])
+  expect(made.filter((id) => reported.has(id))).toEqual([])
   const metered = await harness.pool.query('select id from meters where id = any($1)', [made])
   expect(metered.rows).toEqual([])
   await dueNow()

@@ -77,7 +77,7 @@ describe('/v1/sandboxes', () => {
       })
     })
 
-    it('gives env to the agent and shows it to nobody', async () => {
+    it('sends env to the agent and never returns it', async () => {
       const { body } = await create({ env: { TOKEN: 'hush-hush' } })
       const { rows } = await harness.pool.query('select to_jsonb(s) as row from sandboxes s where id = $1', [body.id])
       expect(JSON.stringify([body, rows, (await list()).body])).not.toContain('hush-hush')

@@ -81,7 +81,7 @@ describe('Idempotency-Key on volumes', () => {
       expect(await count()).toBe(2)
     })
 
-    it('waits for reconciliation where nobody knows yet', async () => {
+    it('waits for reconciliation if the outcome is unknown', async () => {
       const first = await post('k', path, body)
       const id = await abandon('k')
       const set = (status: string) => harness.pool.query('update volumes set status = $2 where id = $1', [id, status])

@@ -65,7 +65,7 @@ describe('volumes', () => {
       expect(await ask('GET', '/v1/volumes')).toMatchObject({ status: 200, body: [body] })
     })
 
-    it('has 256 MiB when nobody says how many', async () => {
+    it('has 256 MiB by default', async () => {
       expect((await make()).body).toMatchObject({ size_mb: 256 })
       expect((await make({ name: 'null', size_mb: null })).body).toMatchObject({ size_mb: 256 })
     })
@@ -110,7 +110,7 @@ describe('volumes', () => {
       expect(await rows()).toEqual([])
     })
 
-    it('keeps to the plan, whoever comes at the same time', async () => {
+    it('keeps to the plan under concurrent creates', async () => {
       await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'free')
       expect(await make({ size_mb: 2048 })).toMatchObject({
         status: 429,

@@ -223,7 +223,7 @@ describe('Idempotency-Key', () => {
       expect((await again).body.id).toBe(body.id)
     })
 
-    it('is said to be unfinished where nobody can tell what came of it', async () => {
+    it('answers that it is unfinished if the outcome is unknown', async () => {
       await abandon('org', '/v1/me/tokens', { name: 'k' })
       await post('org', '/v1/me/tokens', { name: 'k' }, { token: alice.jwt })
       await harness.pool.query(

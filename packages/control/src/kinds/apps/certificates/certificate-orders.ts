@@ -69,6 +69,6 @@ function isUnfinished(error: unknown): boolean {
 
 function reasonOf(error: unknown): string {
   if (isUnfinished(error)) return 'the authority did not answer in time'
-  const told = error instanceof Error ? error.message : 'unknown'
-  return told.slice(0, MAX_ERROR_CHARS)
+  const message = error instanceof Error ? error.message : 'unknown'
+  return message.slice(0, MAX_ERROR_CHARS)
 }

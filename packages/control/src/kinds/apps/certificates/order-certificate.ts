@@ -89,8 +89,10 @@ async function prove({ pool }: Ordering, row: OrderRow, creator: number, client:
 async function refusalIn(client: Client, order: Order, { url }: Authorization): Promise<OrderFailure | null> {
   const all = await client.getAuthorizations(order)
   const challenges = all.find((each) => each.url === url)?.challenges ?? []
-  const told = challenges.flatMap(({ error }) => (error === undefined ? [] : [(error as { detail?: string }).detail]))
-  return told[0] === undefined ? null : new OrderFailure(told[0])
+  const details = challenges.flatMap(({ error }) =>
+    error === undefined ? [] : [(error as { detail?: string }).detail],
+  )
+  return details[0] === undefined ? null : new OrderFailure(details[0])
 }
 
 async function mustBeOurs(written: Promise<readonly unknown[]>): Promise<void> {

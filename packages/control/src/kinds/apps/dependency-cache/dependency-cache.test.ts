@@ -118,7 +118,7 @@ describe('what a build has installed', () => {
     )
   })
 
-  it('is nobody else’s', async () => {
+  it('is used by no other app', async () => {
     await deploy()
     await madeTree()
     const other = await newApp()
@@ -197,7 +197,7 @@ describe('what a build has installed', () => {
     expect(agent.state.builds.builds.size).toBe(kept)
   })
 
-  it('goes when making it fails, and when whoever began it is gone before its agent heard of it', async () => {
+  it('is removed if its creation fails, or if the creating process ends before it asked the agent', async () => {
     await deploy()
     const [failing] = await trees()
     agent.state.builds.finish(failing.id, 'booting: no')

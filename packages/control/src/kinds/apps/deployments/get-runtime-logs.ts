@@ -78,8 +78,11 @@ function follower(control: AppsContext, { id }: AppRow, requestId: string) {
       tail.end()
       tails.delete(sandboxId)
     }
-    const told = inOrder(fresh).map((text) => ({ at: (position += 1), text }))
-    return { lines: told.filter(({ at }) => at > had).map(({ at, text }) => ({ id: String(at), text })), isOver: false }
+    const numbered = inOrder(fresh).map((text) => ({ at: (position += 1), text }))
+    return {
+      lines: numbered.filter(({ at }) => at > had).map(({ at, text }) => ({ id: String(at), text })),
+      isOver: false,
+    }
   }
 }
 

@@ -152,7 +152,7 @@ describe('domains of apps', () => {
     expect([answer.status, answer.body]).toEqual([400, { error }])
   })
 
-  it('are nobody else’s, and of no app that is not there', async () => {
+  it('are hidden from other workspaces, and answer 404 for an unknown app', async () => {
     const before = dns.asked
     for (const id of [app, randomUUID(), 'x']) {
       expect((await add('bobs.example.com', id, bob)).status).toBe(404)

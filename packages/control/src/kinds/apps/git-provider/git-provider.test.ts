@@ -63,7 +63,7 @@ describe('git provider', () => {
     expect((await callback(id, 'any')).status).toBe(400)
   })
 
-  it('gives nobody an installation that is not of their connect', async () => {
+  it('records an installation only for the workspace that began to connect', async () => {
     expect((await callback(1, await stateOf(bob))).status).toBe(409)
     provider.installations.set(2, { login: 'carols', createdAt: new Date(Date.now() - 86_400_000) })
     for (const id of [2, 3]) expect((await callback(id, await stateOf(bob))).status).toBe(400)

@@ -114,7 +114,7 @@ describe('instances of an app', () => {
     expect(await sandboxes()).toBe(0)
   })
 
-  it('are made by nobody without an edge’s credential, for no app that is unknown, and for no nonsense', async () => {
+  it('are refused without an edge’s credential, for an unknown app, and for a malformed id', async () => {
     expect((await tell(2, app.id, tenant.key)).status).toBe(404)
     expect((await tell(2, randomUUID())).status).toBe(204)
     for (const needed of [0, 1.5, '2', null, 1e9]) expect((await tell(needed)).status).toBe(400)
@@ -122,7 +122,7 @@ describe('instances of an app', () => {
     expect(await serving()).toEqual([app.sandboxId])
   })
 
-  it('are listed for an edge that asks, and for nobody else', async () => {
+  it('are listed only for edges', async () => {
     expect(await told(app.id)).toMatchObject({
       status: 200,
       body: { id: app.id, state: 'live', sandbox_ids: [app.sandboxId] },
@@ -131,7 +131,7 @@ describe('instances of an app', () => {
     for (const id of [randomUUID(), 'x']) expect((await told(id)).status).toBe(404)
   })
 
-  it('that never answer serve nobody, and go', async () => {
+  it('that never answer get no requests, and are deleted', async () => {
     answer = () => 500
     await tell(2)
     const [{ id }] = await eventually(async () => {
@@ -150,7 +150,7 @@ describe('instances of an app', () => {
     expect(await sandboxes()).toBe(1)
   })
 
-  it('end once nobody has needed them for a minute, and when the app may have fewer', async () => {
+  it('are deleted after a minute without need, and when max_instances is lowered', async () => {
     await tell(3)
     const [, second, third] = await untilServedBy(3)
     await query(`update app_instances set needed_at = now() - interval '61 seconds' where id = $1`, second)

@@ -185,7 +185,7 @@ describe('previews of pull requests', () => {
     expect(await previewsOf()).toEqual([])
   })
 
-  it('are nobody’s never, also when their app is deleted while one is made', async () => {
+  it('are never left without an app, also if the app is deleted while a preview is created', async () => {
     for (let round = 0; round < 5; round++) {
       const id = await create(alice)
       const [{ status }] = await Promise.all([as(alice, 'DELETE', `/v1/apps/${id}`), deliver(event('opened'))])

@@ -12,7 +12,7 @@ describe('limits of a sandbox', () => {
   let control: RunningControl
   let tenant: Tenant
   /** The requests that the agent received, in order. */
-  let told: { readonly what: string; readonly limits: SandboxLimits | undefined }[]
+  let received: { readonly what: string; readonly limits: SandboxLimits | undefined }[]
 
   beforeAll(async () => {
     agent = await FakeAgent.start()
@@ -30,10 +30,10 @@ describe('limits of a sandbox', () => {
   })
 
   function listen(): void {
-    told = []
-    agent.onCreate = async (_id, { limits }) => void told.push({ what: 'create', limits })
+    received = []
+    agent.onCreate = async (_id, { limits }) => void received.push({ what: 'create', limits })
     agent.onAction = async (what, _id, body) =>
-      void told.push({ what, limits: (body as { limits?: SandboxLimits } | undefined)?.limits })
+      void received.push({ what, limits: (body as { limits?: SandboxLimits } | undefined)?.limits })
   }
 
   const create = async (): Promise<string> =>
@@ -47,7 +47,7 @@ describe('limits of a sandbox', () => {
     expect(await act(id, 'fork')).toBe(201)
     expect(await act(id, 'hibernate')).toBe(200)
     expect(await act(id, 'wake')).toBe(200)
-    expect(told).toEqual([
+    expect(received).toEqual([
       { what: 'create', limits: PLANS.free.sandboxLimits },
       { what: 'fork', limits: PLANS.free.sandboxLimits },
       { what: 'hibernate', limits: undefined },
@@ -69,7 +69,7 @@ describe('limits of a sandbox', () => {
     await eventually(async () => !(await unsettled()).includes(id))
     expect(agent.state.lifecycles.get(id)).toMatchObject({ limits: PLANS.team.sandboxLimits })
     await create()
-    expect(told.at(-1)).toEqual({ what: 'create', limits: PLANS.team.sandboxLimits })
+    expect(received.at(-1)).toEqual({ what: 'create', limits: PLANS.team.sandboxLimits })
   })
 
   async function unsettled(): Promise<string[]> {

@@ -191,7 +191,7 @@ describe('accounts', () => {
     await mailTo('lena', 'Confirm your address for Offshoot')
   })
 
-  it('are made by nobody where sign-up is closed, and by who is invited where it takes an invitation', async () => {
+  it('are refused if sign-up is closed, and need an invitation if it is by invitation', async () => {
     const closed = await harness.control([], { sign_up: 'closed' })
     expect(await signUp('paul', closed)).toMatchObject({ status: 403, body: { message: 'Sign-up is closed' } })
     expect((await signIn('vera', PASSWORD, closed)).status).toBe(200)

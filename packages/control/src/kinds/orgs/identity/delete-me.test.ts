@@ -86,7 +86,7 @@ describe('DELETE /v1/me', () => {
     expect((await remove(berta)).status).toBe(204)
   })
 
-  it('names the workspaces that nobody else owns, until they are transferred or deleted', async () => {
+  it('names the workspaces without another owner, until they are transferred or deleted', async () => {
     const carl = await person('carl')
     const dana = await orgs.tenant('dana')
     await harness.pool.query(`update organization set name = 'Shared' where id = $1`, [carl.orgId])

@@ -26,7 +26,7 @@ describe('failed attempts', () => {
     expect(attempts.isSpent('::ffff:192.0.2.2', 0)).toBe(false)
   })
 
-  it('are counted for those who have hung up, whose address nobody knows any more, together', () => {
+  it('are counted together for disconnected callers, whose address is unknown', () => {
     const attempts = new FailedAttempts()
     for (let i = 0; i < FAILURES_AT_ONCE; i++) attempts.note(undefined, 0)
     expect([attempts.isSpent(undefined, 0), attempts.isSpent('192.0.2.1', 0)]).toEqual([true, false])

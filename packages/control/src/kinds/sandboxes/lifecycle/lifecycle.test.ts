@@ -34,7 +34,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
   const get = (id: string) => call(control.url, 'GET', `/v1/sandboxes/${id}/lifecycle`, { token: tenant.key })
   const patch = (id: string, body: unknown) =>
     call(control.url, 'PATCH', `/v1/sandboxes/${id}/lifecycle`, { token: tenant.key, body })
-  const told = (id: string) => agent.state.lifecycles.get(id)
+  const settingsAtAgent = (id: string) => agent.state.lifecycles.get(id)
   const isUnsettled = async (id: string): Promise<boolean> => {
     const { rows } = await harness.pool.query('select lifecycle_unsettled_at from sandboxes where id = $1', [id])
     return rows[0].lifecycle_unsettled_at !== null
@@ -52,12 +52,12 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
       idle_timeout_seconds: 61,
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
-    expect(told(id)).toMatchObject({ idle_timeout_seconds: 61 })
+    expect(settingsAtAgent(id)).toMatchObject({ idle_timeout_seconds: 61 })
   })
 
   it('tells the agent of a persistent sandbox when it is created', async () => {
     const id = await create({ persistent: true })
-    expect(told(id)).toMatchObject({ persistent: true })
+    expect(settingsAtAgent(id)).toMatchObject({ persistent: true })
     expect((await get(id)).body).toMatchObject({ persistent: true, expires_at: null, idle_timeout_seconds: 600 })
   })
 
@@ -73,12 +73,12 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
   it('PATCH persistent clears the expiry, and sets it anew from now', async () => {
     const id = await create({ ttl_seconds: 1000 })
     expect((await patch(id, { persistent: true })).body).toMatchObject({ persistent: true, expires_at: null })
-    expect(told(id)).toMatchObject({ persistent: true })
+    expect(settingsAtAgent(id)).toMatchObject({ persistent: true })
     expect((await patch(id, { persistent: true, ttl_seconds: 500 })).body).toMatchObject({ expires_at: null })
     const { body } = await patch(id, { persistent: false })
     expect(body).toMatchObject({ persistent: false, ttl_seconds: 500 })
     expect(secondsLeft(body)).toBeGreaterThan(490)
-    expect(told(id)).toMatchObject({ persistent: false })
+    expect(settingsAtAgent(id)).toMatchObject({ persistent: false })
     expect((await patch(id, { persistent: false })).body.expires_at).toBe(body.expires_at)
     expect(await isUnsettled(id)).toBe(false)
   })
@@ -161,7 +161,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
       )
       agent.cutStreams()
       await eventually(async () => !(await isUnsettled(id)))
-      expect(told(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600 })
+      expect(settingsAtAgent(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600 })
     },
   )
 
@@ -184,7 +184,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
     ])
     agent.cutStreams()
     await eventually(async () => !(await isUnsettled(id)))
-    expect(told(id)?.persistent).toBe((await get(id)).body.persistent)
+    expect(settingsAtAgent(id)?.persistent).toBe((await get(id)).body.persistent)
   })
 
   it('cannot be changed once its deletion has begun', async () => {

@@ -94,7 +94,7 @@ describe('/v1/sandboxes/{id}/ports', () => {
     },
   )
 
-  it('are not removed without being told which', async () => {
+  it('are not removed without a port number', async () => {
     expect(await ask('DELETE')).toMatchObject({ status: 400, body: { error: 'port required' } })
   })
 
@@ -109,7 +109,7 @@ describe('/v1/sandboxes/{id}/ports', () => {
     expect((await ask('POST', '', { port: 1, label: 'known' })).status).toBe(201)
   })
 
-  it('are nobody else’s, and go with their sandbox', async () => {
+  it('are hidden from other workspaces, and are deleted with their sandbox', async () => {
     const bob = await harness.tenant(control, `bob-${randomUUID()}`)
     await ask('POST', '', { port: 1 })
     for (const [method, path, body] of [['GET'], ['POST', '', { port: 2 }], ['DELETE', '/1']] as const) {

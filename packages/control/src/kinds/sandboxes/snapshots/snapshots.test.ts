@@ -230,7 +230,7 @@ describe('snapshots', () => {
       expect((await ask('GET', `/v1/snapshots/${taken.id}`)).status).toBe(200)
     })
 
-    it('finishes what is whole, removes what nobody works on and what is lost', async () => {
+    it('completes rows with a whole snapshot, and removes abandoned and lost ones', async () => {
       const of = { id: await sandbox(), workspace_id: tenant.workspaceId, template: 'base' }
       const finished = await insertRow('creating')
       addSnapshot(agent, of, finished, 'user')

@@ -61,7 +61,7 @@ export const auditTargetKind = z.enum([
 ])
 export type AuditTargetKind = z.infer<typeof auditTargetKind>
 
-const actorType = z.enum(['user', 'key', 'operator', 'service'])
+const actorType = z.enum(['user', 'key', 'sandbox', 'operator', 'service'])
 
 /** One entry of `GET /v1/audit`: actor, action, time and source address. */
 export const auditEntry = z.object({
@@ -71,7 +71,7 @@ export const auditEntry = z.object({
   /** `service`: Offshoot itself, completing an operation that a user began. */
   actor: z.object({
     type: actorType,
-    /** Id of a user or of an operator, or prefix of a key. */
+    /** Id of a user or of an operator, or prefix of a key. `sandbox`: the sandbox whose own credential was used. */
     id: z.string().nullable(),
   }),
   action: auditAction,

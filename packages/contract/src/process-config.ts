@@ -137,6 +137,8 @@ export const controlConfig = z.strictObject({
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Shared with the edge. Without it, control serves no edge. */
   edge_secret: agentSecret.optional(),
+  /** Shared with the E2B gateway. Without it, control accepts no credentials for single sandboxes. */
+  gateway_secret: agentSecret.optional(),
   /** The agents' limit. Control refuses a larger announced length before it forwards anything. */
   max_upload_bytes: maxUploadBytes,
   /** Public address of the edge, for the URLs of ports. */

@@ -403,6 +403,7 @@ export type Of_kinds_orgs_identity_operator_statements = [
 
 export type Of_kinds_orgs_identity_org_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.orgDetails, { "created_at": Date; "suspended": Computed<boolean>; "members": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_org_statements.ownerOfSandbox, { "workspace_id": string; "is_suspended": Computed<boolean> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.insertOrg, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.ownedPlans, { "plan": string | null }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.changeOrg, { "name": string; "slug": string }, [string, string, string]>>,

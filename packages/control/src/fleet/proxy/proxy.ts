@@ -51,6 +51,7 @@ function addRoute(scope: FastifyInstance, proxy: ProxyContext, route: ProxiedRou
     config: {
       credential: 'key-or-jwt',
       loads: 'location',
+      takesSandboxCredential: true,
       // Files and commands reveal a guest's environment variables, so every method counts as a write.
       ...(route.needs === 'guest' && { managed: 'write' as const }),
       ...(route.kind === 'websocket' && { scope: 'sandboxes:write' as const }),

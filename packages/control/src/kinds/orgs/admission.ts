@@ -1,14 +1,21 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId } from '@offshoot/contract/ids'
+import { isSandboxCredential, sandboxOfCredentialText } from '@offshoot/contract/sandbox-credential'
+import { verifySignedText } from '@offshoot/kit/signed-text'
 import { OPERATOR_ROLES } from '@offshoot/contract/operator'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { OrgsContext } from './identity/orgs-context.ts'
-import type { Caller, Membership } from '../../platform/http/caller.ts'
+import type { Caller, Membership, SandboxCaller } from '../../platform/http/caller.ts'
+import { ownForm } from './identity/api-key.ts'
+import { ownerOfSandbox } from './identity/org-statements.ts'
 import { userCaller } from './identity/user-caller.ts'
 import type { SandboxLocation } from '../../fleet/sandbox-locations.ts'
 import { refuseManaged, refuseUnlessAllowed } from './authorize.ts'
 import { runFor, setTenant } from '../../platform/db/tenant-pool.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
+
+/** Scopes of the routes inside a sandbox. */
+const INSIDE_SANDBOX = ['sandboxes:read', 'sandboxes:write'] as const
 
 /**
  * Determines the caller and the resource of every request. No other place does.
@@ -48,10 +55,9 @@ export function registerAdmission(app: FastifyInstance, control: OrgsContext): v
 async function admit(control: OrgsContext, request: FastifyRequest): Promise<void> {
   const token = bearerToken(request)
   const { credential, loads } = request.routeOptions.config
-  const caller = token.startsWith('ofs_')
-    ? await admitKey(control, request, token)
-    : await admitJwt(control, request, token)
-  if (credential === 'jwt') refuseNarrow(request, caller)
+  const caller = await callerOfToken(control, request, token)
+  if (caller.method === 'sandbox') refuseOutsideSandbox(request, caller)
+  else if (credential === 'jwt') refuseNarrow(request, caller)
   setTenant(caller.workspaceId)
   await control.rate.take(caller.workspaceId)
   const org = loads === 'org' ? orgNamed(request, caller) : null
@@ -60,12 +66,26 @@ async function admit(control: OrgsContext, request: FastifyRequest): Promise<voi
   if (loads === 'sandbox' || loads === 'location') await loadSandbox(control, request, loads, caller)
 }
 
+function callerOfToken(control: OrgsContext, request: FastifyRequest, token: string): Promise<Caller> {
+  if (isSandboxCredential(token)) return admitSandboxCredential(control, request, token)
+  const key = ownForm(token)
+  return key.startsWith('ofs_') ? admitKey(control, request, key) : admitJwt(control, request, token)
+}
+
 /** Neither a key nor a narrowed token may act on the user's account, keys and memberships. */
-function refuseNarrow({ routeOptions }: FastifyRequest, caller: Caller): void {
+function refuseNarrow({ routeOptions }: FastifyRequest, caller: Exclude<Caller, SandboxCaller>): void {
   if (caller.method === 'key') throw new ApiError('jwtRequired')
   if (caller.token.isNarrowed && routeOptions.config.takesNarrowed !== true) {
     throw new ApiError('scopeMissing', { detail: 'takes a token that is not narrowed' })
   }
+}
+
+/** @throws ApiError 403 for a route that is not inside a sandbox, 404 for another sandbox */
+function refuseOutsideSandbox({ routeOptions, params }: FastifyRequest, { sandboxId }: SandboxCaller): void {
+  if (routeOptions.config.takesSandboxCredential !== true) {
+    throw new ApiError('scopeMissing', { detail: 'takes a key of the workspace' })
+  }
+  if (parseSandboxId((params as { id: string }).id) !== sandboxId) throw new ApiError('notFound')
 }
 
 async function loadSandbox(
@@ -103,6 +123,24 @@ async function admitKey({ keys, failures }: OrgsContext, { ip }: FastifyRequest,
   if (key !== null) return key
   failures.note(ip)
   throw new ApiError('invalidApiToken')
+}
+
+async function admitSandboxCredential(
+  { config, database, failures }: OrgsContext,
+  { ip }: FastifyRequest,
+  token: string,
+): Promise<Caller> {
+  const secret = config.gateway_secret
+  const text = secret === undefined ? null : verifySignedText(Buffer.from(secret, 'base64'), token)
+  const sandboxId = text === null ? null : sandboxOfCredentialText(text)
+  const [owner] = sandboxId === null ? [] : await ownerOfSandbox(database.pool, sandboxId)
+  if (sandboxId !== null && owner !== undefined) {
+    const { workspace_id: workspaceId, is_suspended: isSuspended } = owner
+    return { method: 'sandbox', sandboxId, workspaceId, scopes: INSIDE_SANDBOX, role: 'member', isSuspended }
+  }
+  const isSpent = failures.isSpent(ip)
+  failures.note(ip)
+  throw new ApiError(isSpent ? 'tooManyFailures' : 'invalidApiToken')
 }
 
 async function admitJwt(control: OrgsContext, { headers, ip }: FastifyRequest, token: string): Promise<Caller> {

@@ -31,7 +31,7 @@ export function refuseUnlessAllowed(
 function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
   if (caller.scopes === null) return
   if (scope === null) {
-    const credential = caller.method === 'key' ? 'key' : 'token'
+    const credential = caller.method === 'jwt' ? 'token' : 'key'
     throw new ApiError('scopeMissing', { detail: `takes a ${credential} without scopes` })
   }
   if (!caller.scopes.includes(scope)) throw new ApiError('scopeMissing', { detail: `takes the scope ${scope}` })

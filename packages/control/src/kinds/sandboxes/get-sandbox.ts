@@ -8,6 +8,7 @@ export function getSandbox(app: FastifyInstance): void {
     config: {
       credential: 'key-or-jwt',
       loads: 'sandbox',
+      takesSandboxCredential: true,
       managed: 'open',
       docs: { summary: 'Read one sandbox', tag: 'Sandboxes', status: 200, answer: sandbox, errors: ['notFound'] },
     },

@@ -26,6 +26,7 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
     config: {
       credential: 'key-or-jwt',
       loads: 'location',
+      takesSandboxCredential: true,
       docs: {
         summary: 'Run a command and wait for its end; 201 with its exec_id for a background command',
         tag: 'Commands',

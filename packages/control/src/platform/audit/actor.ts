@@ -13,7 +13,10 @@ export function actorOf(request: FastifyRequest): Actor {
   const from = { ip: request.ip, requestId: request.id }
   if (request.admitted === null) return { type: 'operator', id: request.operator?.id ?? null, ...from }
   const { caller } = request.admitted
-  return caller.method === 'key'
-    ? { type: 'key', id: caller.prefix, ...from }
-    : { type: 'user', id: caller.user.id, ...from }
+  return { ...identityOf(caller), ...from }
+}
+
+export function identityOf(caller: NonNullable<FastifyRequest['admitted']>['caller']): Pick<Actor, 'type' | 'id'> {
+  if (caller.method === 'key') return { type: 'key', id: caller.prefix }
+  return caller.method === 'sandbox' ? { type: 'sandbox', id: caller.sandboxId } : { type: 'user', id: caller.user.id }
 }

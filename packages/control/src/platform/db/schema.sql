@@ -247,7 +247,7 @@ create table "audit_log" (
   details jsonb not null default '{}'::jsonb,
   created_at timestamp(3) with time zone not null default clock_timestamp(),
   target_kind text,
-  constraint audit_log_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'key'::text, 'operator'::text, 'service'::text]))),
+  constraint audit_log_actor_type_check CHECK ((actor_type = ANY (ARRAY['user'::text, 'key'::text, 'sandbox'::text, 'operator'::text, 'service'::text]))),
   constraint audit_log_pkey PRIMARY KEY (id)
 );
 

@@ -1,5 +1,5 @@
 import type { Tenancy } from '../db/tenant-pool.ts'
-import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { WorkspaceSummary } from '@offshoot/contract/identity'
 import type { OperatorRole } from '@offshoot/contract/operator'
 import type { Permission, WorkspaceRole } from '@offshoot/contract/role'
@@ -36,6 +36,11 @@ declare module 'fastify' {
      */
     readonly scope?: Scope
     /**
+     * Whether a credential for the inside of one sandbox opens the route, for its own sandbox. The route loads a
+     * sandbox.
+     */
+    readonly takesSandboxCredential?: boolean
+    /**
      * The credential may also come as `?access_token=`, because browsers cannot set headers on streams and upgrades.
      */
     readonly takesQueryToken?: boolean
@@ -71,13 +76,20 @@ interface InWorkspace {
 }
 
 /** The caller of a request, after its credential was checked. */
-export type Caller = KeyCaller | UserCaller
+export type Caller = KeyCaller | UserCaller | SandboxCaller
 
 interface KeyCaller extends InWorkspace {
   readonly method: 'key'
   readonly prefix: string
   /** `null`: all scopes. */
   readonly scopes: readonly Scope[] | null
+}
+
+/** The holder of a credential for the inside of one sandbox. */
+export interface SandboxCaller extends InWorkspace {
+  readonly method: 'sandbox'
+  readonly sandboxId: SandboxId
+  readonly scopes: readonly Scope[]
 }
 
 export interface UserCaller extends InWorkspace {

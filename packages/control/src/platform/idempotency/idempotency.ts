@@ -5,6 +5,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Platform } from '../platform.ts'
+import { identityOf } from '../audit/actor.ts'
 import { type Caller, callerOf } from '../http/caller.ts'
 import {
   claimRequest,
@@ -192,7 +193,8 @@ async function settle(control: Platform, claim: Claim, status: number, payload: 
  * contain a secret.
  */
 function keyOf(caller: Caller, header: string): string {
-  return `${caller.method === 'jwt' ? `user:${caller.user.id}` : `key:${caller.prefix}`} ${header}`
+  const { type, id } = identityOf(caller)
+  return `${type}:${id} ${header}`
 }
 
 /** Identifies the same request. Workspace and caller are part of the key, so they are not in the hash. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiKeyPrefix, matchesHash, mintApiKey } from './api-key.ts'
+import { apiKeyPrefix, matchesHash, mintApiKey, ownForm } from './api-key.ts'
 
 describe('API keys', () => {
   it('have the specified shape, a public prefix, and never repeat', () => {
@@ -17,6 +17,13 @@ describe('API keys', () => {
     expect(matchesHash(a.key, a.hash)).toBe(true)
     expect(matchesHash(b.key, a.hash)).toBe(false)
     expect(matchesHash(a.key, Buffer.alloc(0))).toBe(false)
+  })
+
+  it('have a second form in hexadecimal digits', () => {
+    const { key } = mintApiKey()
+    expect(ownForm(`e2b_${Buffer.from(key).toString('hex')}`)).toBe(key)
+    expect(ownForm(key)).toBe(key)
+    for (const text of ['', 'e2b_', 'e2b_0', 'e2b_0g', 'e2b_AB', 'E2B_00']) expect(ownForm(text)).toBe(text)
   })
 
   it.each([

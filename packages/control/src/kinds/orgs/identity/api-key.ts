@@ -2,6 +2,8 @@ import { createHash, randomInt, timingSafeEqual } from 'node:crypto'
 
 /** `ofs_`, 8 public characters, `_`, then 32 secret characters (about 190 bits). */
 const API_KEY = /^(ofs_[0-9A-Za-z]{8})_[0-9A-Za-z]{32}$/
+/** The form of E2B's keys. */
+const E2B_FORM = /^e2b_((?:[0-9a-f]{2})+)$/
 const PREFIX = /^ofs_[0-9A-Za-z]{8}$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -27,6 +29,15 @@ export function apiKeyPrefix(token: string): string | null {
 
 export function isApiKeyPrefix(text: string): boolean {
   return PREFIX.test(text)
+}
+
+/**
+ * The key that `e2b_` and hexadecimal digits stand for: clients of E2B take keys only in that form. The digits are the
+ * bytes of the key's own text. Any other text is returned as it is.
+ */
+export function ownForm(token: string): string {
+  const digits = E2B_FORM.exec(token)?.[1]
+  return digits === undefined ? token : Buffer.from(digits, 'hex').toString('latin1')
 }
 
 /** Compares in constant time. */

@@ -16,6 +16,13 @@ export const orgDetails = statement<OrgDetails, [workspaceId: string]>(
    from organization o where id = $1`,
 )
 
+/** The workspace of a sandbox. The caller must have proved that it may use the sandbox. */
+export const ownerOfSandbox = statement<{ workspace_id: WorkspaceId; is_suspended: boolean }, [sandboxId: string]>(
+  'owner-of-sandbox',
+  `select s.workspace_id, o.suspended_at is not null as is_suspended from sandboxes s
+   join organization o on o.id = s.workspace_id and o.deletion_due_at is null where s.id = $1`,
+)
+
 /** Returns no row if the slug is taken. */
 export const insertOrg = statement<{ id: WorkspaceId }, [name: string, slug: string]>(
   'insert-org',

@@ -33,6 +33,7 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
       config: {
         credential: 'key-or-jwt',
         loads: 'location',
+        takesSandboxCredential: transition === 'wake',
         docs: {
           summary,
           tag: 'Lifecycle',

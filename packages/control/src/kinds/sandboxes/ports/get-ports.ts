@@ -13,6 +13,7 @@ export function getPorts(app: FastifyInstance, control: SandboxesContext): void 
     config: {
       credential: 'key-or-jwt',
       loads: 'sandbox',
+      takesSandboxCredential: true,
       docs: {
         summary: 'List the ports of a sandbox: named ones, and those on which something listens',
         tag: 'Ports',

@@ -1,8 +1,8 @@
 /**
  * Enforces the import direction of ARCHITECTURE.md (`npm run imports`):
- * kit ← contract ← {qmp, guest-link, agent, control, edge, up}; {qmp, guest-link} ← agent;
+ * kit ← contract ← {qmp, guest-link, agent, control, edge, e2b, up}; {qmp, guest-link} ← agent;
  * inside the agent: store ← machine ← sandbox ← http; inside control: platform ← fleet ← the kinds, in their order;
- * inside each layer, and inside kit, edge and up: the folders, in their order.
+ * inside each layer, and inside kit, edge, e2b and up: the folders, in their order.
  */
 const within = (...names) => `^packages/(${names.join('|')})/`
 
@@ -119,6 +119,7 @@ const packageFolders = {
   kit: inOrder('. otlp'),
   edge: inOrder('agents http limits apps certificates postgres preview front .'),
   up: inOrder('base images host services config .'),
+  e2b: inOrder('generated control base api envd ports .'),
 }
 
 const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {
@@ -187,6 +188,7 @@ export default {
     layer('control', 'contract', 'kit'),
     layer('edge', 'contract', 'kit'),
     layer('up', 'contract', 'kit'),
+    layer('e2b', 'contract', 'kit'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',

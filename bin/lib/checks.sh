@@ -20,10 +20,18 @@ imports() {
   }
 }
 
+# What buf writes from the protocol files must be what is committed.
+generated_code() {
+  rm -rf .offshoot/generated
+  (cd packages/e2b && buf generate -o ../../.offshoot/generated)
+  diff -r .offshoot/generated/src/generated packages/e2b/src/generated
+}
+
 step types tsc --noEmit
 step lint oxlint --type-aware --deny-warnings
 step format oxfmt --check
 step 'import direction' imports
 step 'dead code' knip
+step 'generated code' generated_code
 step 'width of prose' node bin/lib/prose-width.mjs
 step 'guest, under sanitizers' make -s -C guest check fuzz SECONDS=20

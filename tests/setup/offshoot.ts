@@ -190,7 +190,7 @@ export class Offshoot {
   }
 
   /** The live process of a service, from the supervisor's record. */
-  async service(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<ProcessIdentity | null> {
+  async service(name: 'control' | 'agent' | 'postgres' | 'edge' | 'e2b'): Promise<ProcessIdentity | null> {
     const recorded = (await this.#running()).services[name]
     return recorded ? identifyProcess(recorded.pid) : null
   }
@@ -201,12 +201,12 @@ export class Offshoot {
   }
 
   /** The log of a service. */
-  async log(name: 'control' | 'agent' | 'edge'): Promise<string> {
+  async log(name: 'control' | 'agent' | 'edge' | 'e2b'): Promise<string> {
     return readFile(join(this.dataDir, `logs/${name}.log`), 'utf8')
   }
 
   /** Kills a service with SIGKILL. Returns when the supervisor has started another one that answers. */
-  async killService(name: 'control' | 'agent' | 'postgres' | 'edge'): Promise<void> {
+  async killService(name: 'control' | 'agent' | 'postgres' | 'edge' | 'e2b'): Promise<void> {
     const before = await until(`${name} running`, () => this.service(name))
     process.kill(before.pid, 'SIGKILL')
     await until(`${name} restarted`, async () => {

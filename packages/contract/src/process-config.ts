@@ -224,3 +224,21 @@ export const edgeConfig = z.strictObject({
 })
 
 export type EdgeConfig = z.infer<typeof edgeConfig>
+
+/** Configuration file of the E2B gateway. All paths are absolute. */
+export const e2bConfig = z.strictObject({
+  listen,
+  control_url: z.url(),
+  /** Where the edge listens, and the suffix of its preview hosts. */
+  edge: z.strictObject({ url: z.url(), suffix: hostSuffix }),
+  /**
+   * The domain that clients are given: ports of sandboxes are `<port>-<id>.<suffix>`, and the API is `api.<suffix>`. The
+   * port is the one that clients see.
+   */
+  domain: z.strictObject({ suffix: hostSuffix, port }),
+  /** Shared with control: signs the credentials of single sandboxes. */
+  gateway_secret: agentSecret,
+  log_level: logLevel,
+})
+
+export type E2bConfig = z.infer<typeof e2bConfig>

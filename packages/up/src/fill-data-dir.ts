@@ -1,7 +1,7 @@
 import type { UpArguments } from './base/arguments.ts'
 import { readCommit } from './config/commit.ts'
-import { baseUrl, previewAddress, writeConfiguration } from './config/configuration.ts'
-import { bootstrap, type Credentials } from './config/credentials.ts'
+import { baseUrl, e2bDomain, previewAddress, writeConfiguration } from './config/configuration.ts'
+import { type Addresses, bootstrap, type Credentials } from './config/credentials.ts'
 import { readOperatorKey } from './config/operator-key.ts'
 import { secret } from './base/secret.ts'
 import { readSettings } from './config/settings.ts'
@@ -54,8 +54,10 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     limits: args.limits,
     preview: args.preview,
     databaseSuffix: args.databaseSuffix,
+    e2bDomain: args.e2bDomain,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
+    gatewaySecret: (await secret(layout.secrets, 'gateway')).toString('base64'),
     databasePassword,
     operatorKey,
     settings,
@@ -65,10 +67,18 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
   supervisor.start(await postgresService(layout, programs, ports.postgres))
   return both(
     waitForPostgres(layout, supervisor, stop).then(() =>
-      bootstrap(layout, baseUrl(ports), previewAddress({ ports, preview: args.preview }), operatorKey, stop),
+      bootstrap(layout, addressesOf(ports, args), operatorKey, stop),
     ),
     prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop, args.kvm?.patience),
   )
+}
+
+function addressesOf(ports: Ports, { preview, e2bDomain: own }: UpArguments): Addresses {
+  return {
+    control: baseUrl(ports),
+    preview: previewAddress({ ports, preview }),
+    e2b: { port: ports.e2b, domain: e2bDomain({ ports, preview, e2bDomain: own }) },
+  }
 }
 
 /** Waits for both promises even if one fails, so that no work continues during the caller's cleanup. */

@@ -36,6 +36,8 @@ import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
 const USUAL_EDGE_PORT = 8081
 /** Not 5432, which a PostgreSQL of the host may use. */
 const USUAL_DATABASE_PORT = 5433
+/** Default port of the E2B gateway, if it is free. */
+const USUAL_E2B_PORT = 8082
 
 /**
  * Sets up, starts, and runs until `stop` aborts or a service cannot be started. It then ends the services in order; VMs
@@ -80,6 +82,8 @@ async function checkPorts(args: UpArguments): Promise<void> {
     throw new SetupFailure(`Port ${args.edgePort} is taken: choose another one with --edge-port.`)
   if (args.databasePort && !(await isPortFree(HOST, args.databasePort)))
     throw new SetupFailure(`Port ${args.databasePort} is taken: choose another one with --database-port.`)
+  if (args.e2bPort && !(await isPortFree(HOST, args.e2bPort)))
+    throw new SetupFailure(`Port ${args.e2bPort} is taken: choose another one with --e2b-port.`)
 }
 
 async function run(
@@ -94,6 +98,7 @@ async function run(
     agent: await findFreePort(),
     edge: await edgePort(args, layout),
     databases: await databasePort(args, layout),
+    e2b: await e2bPort(args, layout),
     postgres: await findFreePort(),
   }
   const record = await startRecord(layout, ports)
@@ -144,6 +149,11 @@ async function databasePort({ command, port, databasePort: wanted }: UpArguments
   return lastingPort({ command, port, wanted, earlier, usual: USUAL_DATABASE_PORT })
 }
 
+async function e2bPort({ command, port, e2bPort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+  const earlier = (await readRunningRecord(layout.runningRecord))?.e2bPort ?? null
+  return lastingPort({ command, port, wanted, earlier, usual: USUAL_E2B_PORT })
+}
+
 interface LastingPort {
   readonly command: UpArguments['command']
   /** The public port. */
@@ -177,13 +187,15 @@ async function serve(
   supervisor.start(nodeService('agent', layout.agentConfig, ports.agent))
   supervisor.start(nodeService('control', layout.controlConfig, ports.control))
   supervisor.start(nodeService('edge', layout.edgeConfig, ports.edge))
+  supervisor.start(nodeService('e2b', layout.e2bConfig, ports.e2b))
   await waitUntilHealthy(baseUrl(ports), stop)
   await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
+  await waitUntilListening(`http://${HOST}:${ports.e2b}`, stop)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
 }
 
-function nodeService(name: 'agent' | 'control' | 'edge', config: string, port: number): Service {
+function nodeService(name: 'agent' | 'control' | 'edge' | 'e2b', config: string, port: number): Service {
   const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
   const args = [...NODE_OPTIONS, entry, config]
   return { name, file: process.execPath, args, cwd: '/', isReady: (pid) => isListening(pid, port) }

@@ -21,6 +21,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Tells a gateway in front of the edge that the answer is not the sandbox's. */
+const REFUSAL = 'x-offshoot-refusal'
+
 const RETRY = { 'retry-after': '1' }
 
 export const refusals = {
@@ -119,6 +122,7 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
   response.writeHead(refusal.status, {
     ...refusal.headers,
     [REQUEST_ID]: requestIdOf(request),
+    [REFUSAL]: refusal.message,
     'content-type': isJson ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8',
     'content-length': body.length,
     'cache-control': 'no-store',

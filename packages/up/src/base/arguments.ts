@@ -11,6 +11,12 @@ import {
 } from '@offshoot/contract/process-config'
 import type { z } from 'zod'
 
+/** The domain that clients of E2B are given, and the port at which they reach it. */
+export interface E2bDomain {
+  readonly suffix: string
+  readonly port: number
+}
+
 export interface UpArguments {
   readonly command: 'up' | 'prepare' | 'down' | 'help'
   /** Absolute path. */
@@ -25,6 +31,10 @@ export interface UpArguments {
   readonly edgePort: number | null
   /** 0: any free port. `null`: the default port if it is free. */
   readonly databasePort: number | null
+  /** 0: any free port. `null`: the default port if it is free. */
+  readonly e2bPort: number | null
+  /** The domain of the E2B gateway, if it is not `e2b.` and the preview suffix. */
+  readonly e2bDomain: E2bDomain | null
   /** A domain in lower case; `null` for none. */
   readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
@@ -96,6 +106,8 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     edgePort: values['edge-port'] === undefined ? null : parsePortOf('--edge-port', values['edge-port']),
     databasePort:
       values['database-port'] === undefined ? null : parsePortOf('--database-port', values['database-port']),
+    e2bPort: values['e2b-port'] === undefined ? null : parsePortOf('--e2b-port', values['e2b-port']),
+    e2bDomain: parseE2bDomain(env['OFFSHOOT_E2B_DOMAIN']),
     databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
     isYes: values.yes ?? false,
@@ -157,6 +169,14 @@ function parseDatabaseSuffix(suffix: string | undefined): string | null {
   throw new UsageError(`OFFSHOOT_DATABASE_SUFFIX must be a domain, not "${suffix}"`)
 }
 
+/** `example.com`, or with another port than 443 `example.com:8443`. */
+function parseE2bDomain(text: string | undefined): E2bDomain | null {
+  if (!text) return null
+  const [, suffix = '', port = '443'] = /^([^:]*)(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? []
+  if (DOMAIN.test(suffix) && Number(port) >= 1 && Number(port) <= 65_535) return { suffix, port: Number(port) }
+  throw new UsageError(`OFFSHOOT_E2B_DOMAIN must be a domain or DOMAIN:PORT, not "${text}"`)
+}
+
 function parseEgressAllow(list: string | undefined): NetworkSettings {
   if (!list) return {}
   const exceptions = list.split(',').map((text) => text.trim())
@@ -214,6 +234,7 @@ function parseFlags(argv: readonly string[]) {
         port: { type: 'string' },
         'edge-port': { type: 'string' },
         'database-port': { type: 'string' },
+        'e2b-port': { type: 'string' },
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },

@@ -13,6 +13,7 @@ export interface DataLayout {
   readonly agentConfig: string
   readonly controlConfig: string
   readonly edgeConfig: string
+  readonly e2bConfig: string
   readonly secrets: string
   readonly logs: string
   readonly postgres: string
@@ -32,6 +33,7 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
     agentConfig: join(dir, 'config/agent.json'),
     controlConfig: join(dir, 'config/control.json'),
     edgeConfig: join(dir, 'config/edge.json'),
+    e2bConfig: join(dir, 'config/e2b.json'),
     secrets: join(dir, 'secrets'),
     logs: join(dir, 'logs'),
     postgres: join(dir, 'postgres'),

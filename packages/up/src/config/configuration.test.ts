@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { controlSettings } from '@offshoot/contract/control-settings'
 import { agentConfig } from '@offshoot/contract/process-config'
 import { dataLayout } from '../base/data-layout.ts'
-import { agentConfiguration, controlConfiguration, edgeConfiguration } from './configuration.ts'
+import { agentConfiguration, controlConfiguration, e2bConfiguration, edgeConfiguration } from './configuration.ts'
 
 const inputs = {
   layout: dataLayout('/d', '/i'),
-  ports: { control: 1, agent: 2, postgres: 3, edge: 4, databases: 5 },
+  ports: { control: 1, agent: 2, postgres: 3, edge: 4, databases: 5, e2b: 6 },
   templates: ['minimal'],
   maxUploadBytes: 5,
   poolMemoryMib: 0,
@@ -18,8 +18,10 @@ const inputs = {
   limits: {},
   preview: { suffix: 'localhost', certificate: null, acme: null },
   databaseSuffix: null,
+  e2bDomain: null,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
+  gatewaySecret: Buffer.alloc(32, 9).toString('base64'),
   databasePassword: 'pw',
   operatorKey: 'ofs_operator_x',
   settings: controlSettings.parse({ sign_up: 'closed' }),
@@ -91,5 +93,18 @@ describe('configuration', () => {
 
   it('refuses a secret that is too short', () => {
     expect(() => agentConfiguration({ ...inputs, agentSecret: 'AAAA' })).toThrow('32 bytes')
+  })
+
+  it('gives the E2B gateway its own domain, or one below the preview suffix, and shares its secret with control', () => {
+    const configuration = e2bConfiguration(inputs)
+    expect(configuration).toMatchObject({
+      listen: { host: '127.0.0.1', port: 6 },
+      control_url: 'http://127.0.0.1:1',
+      edge: { url: 'http://127.0.0.1:4', suffix: 'localhost' },
+      domain: { suffix: 'e2b.localhost', port: 6 },
+    })
+    expect(configuration.gateway_secret).toBe(controlConfiguration(inputs).gateway_secret)
+    const domain = { suffix: 'e2b.example.com', port: 443 }
+    expect(e2bConfiguration({ ...inputs, e2bDomain: domain })).toMatchObject({ domain })
   })
 })

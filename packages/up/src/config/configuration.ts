@@ -1,16 +1,25 @@
 import {
   agentConfig,
   controlConfig,
+  e2bConfig,
   edgeConfig,
   type AcceleratorChoice,
   type AgentConfig,
   type ControlConfig,
+  type E2bConfig,
   type EdgeConfig,
 } from '@offshoot/contract/process-config'
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../base/data-layout.ts'
-import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../base/arguments.ts'
+import type {
+  DiskSettings,
+  E2bDomain,
+  KvmSettings,
+  LimitSettings,
+  NetworkSettings,
+  PreviewSettings,
+} from '../base/arguments.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -30,10 +39,13 @@ export interface ConfigurationInputs {
   readonly limits: LimitSettings
   readonly preview: PreviewSettings
   readonly databaseSuffix: string | null
+  readonly e2bDomain: E2bDomain | null
   /** base64 */
   readonly agentSecret: string
   /** base64 */
   readonly edgeSecret: string
+  /** base64 */
+  readonly gatewaySecret: string
   readonly databasePassword: string
   readonly operatorKey: string
   readonly settings: Settings
@@ -76,6 +88,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     database: { host: HOST, port: ports.postgres, password: inputs.databasePassword, ...DATABASE },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: inputs.agentSecret }],
     edge_secret: inputs.edgeSecret,
+    gateway_secret: inputs.gatewaySecret,
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     preview: previewAddress(inputs),
     databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
@@ -109,6 +122,27 @@ export function edgeConfiguration({
   })
 }
 
+export function e2bConfiguration(inputs: ConfigurationInputs): E2bConfig {
+  const { ports, preview, gatewaySecret } = inputs
+  return e2bConfig.parse({
+    listen: { host: HOST, port: ports.e2b },
+    control_url: baseUrl(ports),
+    edge: { url: `http://${HOST}:${ports.edge}`, suffix: preview.suffix },
+    domain: e2bDomain(inputs),
+    gateway_secret: gatewaySecret,
+    log_level: 'info',
+  })
+}
+
+/** Without a domain of its own, the gateway answers for `e2b.localhost` at its own port. */
+export function e2bDomain({
+  ports,
+  preview,
+  e2bDomain: own,
+}: Pick<ConfigurationInputs, 'ports' | 'preview' | 'e2bDomain'>): E2bDomain {
+  return own ?? { suffix: `e2b.${preview.suffix}`, port: ports.e2b }
+}
+
 /** Browsers do not trust the local authority by default, so its preview addresses use http. */
 export function previewAddress({ ports, preview }: Pick<ConfigurationInputs, 'ports' | 'preview'>): PreviewAddress {
   const scheme = preview.certificate === null && preview.acme === null ? 'http' : 'https'
@@ -121,6 +155,7 @@ export async function writeConfiguration(inputs: ConfigurationInputs): Promise<v
   await writeFileDurably(layout.agentConfig, asFile(agentConfiguration(inputs)))
   await writeFileDurably(layout.controlConfig, asFile(controlConfiguration(inputs)))
   await writeFileDurably(layout.edgeConfig, asFile(edgeConfiguration(inputs)))
+  await writeFileDurably(layout.e2bConfig, asFile(e2bConfiguration(inputs)))
 }
 
 function asFile(value: unknown): string {

@@ -3,6 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { z } from 'zod'
+import type { E2bDomain } from '../base/arguments.ts'
 import { HOST } from './configuration.ts'
 import type { DataLayout } from '../base/data-layout.ts'
 import { repositoryRoot } from '../base/repository.ts'
@@ -37,13 +38,27 @@ export interface Credentials extends Account {
   readonly preview_suffix: string
   /** The operator's key for `/v1/admin`. */
   readonly operator_key: string
+  /** The API key in the form that E2B's clients take. */
+  readonly e2b_api_key: string
+  /** Address of the E2B gateway, for the API and for the inside of sandboxes. */
+  readonly e2b_api_url: string
+  readonly e2b_sandbox_url: string
+  /** Ports of sandboxes are `<port>-<id>.<e2b_domain>`. */
+  readonly e2b_domain: string
+}
+
+/** Addresses of the services, for clients. */
+export interface Addresses {
+  /** Base address of the API. */
+  readonly control: string
+  readonly preview: PreviewAddress
+  readonly e2b: { readonly port: number; readonly domain: E2bDomain }
 }
 
 /** Migrates the schema, creates the first workspace and its key if missing, and writes the credentials file. */
 export async function bootstrap(
   layout: DataLayout,
-  baseUrl: string,
-  { scheme, port, suffix }: PreviewAddress,
+  { control, preview, e2b }: Addresses,
   operatorKey: string,
   cancelled: AbortSignal,
 ): Promise<Credentials> {
@@ -51,14 +66,18 @@ export async function bootstrap(
   const kept = await readCredentials(layout.credentials)
   const first = await runBootstrap(layout, [], deadline)
   const written =
-    joinCredentials(baseUrl, first, kept) ??
-    joinCredentials(baseUrl, await runBootstrap(layout, ['--new-key'], deadline), null)
+    joinCredentials(control, first, kept) ??
+    joinCredentials(control, await runBootstrap(layout, ['--new-key'], deadline), null)
   if (written === null) throw new Error('control made no new key when asked for one')
   const complete = {
     ...written,
-    edge_url: `${scheme}://${HOST}:${port}`,
-    preview_suffix: suffix,
+    edge_url: `${preview.scheme}://${HOST}:${preview.port}`,
+    preview_suffix: preview.suffix,
     operator_key: operatorKey,
+    e2b_api_key: `e2b_${Buffer.from(written.api_key).toString('hex')}`,
+    e2b_api_url: `http://${HOST}:${e2b.port}`,
+    e2b_sandbox_url: `http://${HOST}:${e2b.port}`,
+    e2b_domain: e2b.domain.port === 443 ? e2b.domain.suffix : `${e2b.domain.suffix}:${e2b.domain.port}`,
   }
   await writeFileDurably(layout.credentials, `${JSON.stringify(complete, null, 2)}\n`)
   return complete

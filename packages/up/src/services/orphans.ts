@@ -26,7 +26,8 @@ export async function endOrphans(layout: DataLayout): Promise<void> {
  */
 async function findService(name: ServiceName, layout: DataLayout): Promise<ProcessIdentity[]> {
   if (name === 'postgres') return findPostmaster(layout.postgres)
-  const config = { agent: layout.agentConfig, control: layout.controlConfig, edge: layout.edgeConfig }[name]
+  const { agentConfig: agent, controlConfig: control, edgeConfig: edge, e2bConfig: e2b } = layout
+  const config = { agent, control, edge, e2b }[name]
   const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry)).map(Number)
   const found = await Promise.all(
     pids.map(async (pid) => ((await hasArgument(pid, config)) ? identifyProcess(pid) : null)),

@@ -3,7 +3,7 @@ import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 
-export const serviceName = z.enum(['postgres', 'agent', 'control', 'edge'])
+export const serviceName = z.enum(['postgres', 'agent', 'control', 'edge', 'e2b'])
 export type ServiceName = z.infer<typeof serviceName>
 
 /** A process by pid and start time (clock ticks since boot), a pair that is never reused. */
@@ -16,6 +16,7 @@ const runningRecord = z.object({
   agent_port: z.int(),
   edge_port: z.int().optional(),
   database_port: z.int().optional(),
+  e2b_port: z.int().optional(),
   postgres_port: z.int(),
   services: z.partialRecord(serviceName, recordedProcess),
 })
@@ -26,6 +27,8 @@ export interface Ports {
   readonly edge: number
   /** The edge's port for databases. */
   readonly databases: number
+  /** The E2B gateway's port. */
+  readonly e2b: number
   readonly postgres: number
 }
 
@@ -36,6 +39,8 @@ export interface RunningProcesses {
   readonly edgePort: number | null
   /** The earlier port of databases. */
   readonly databasePort: number | null
+  /** The earlier port of the E2B gateway. */
+  readonly e2bPort: number | null
 }
 
 /** Keeps up.json current: it is rewritten atomically whenever a service starts or ends. */
@@ -84,6 +89,7 @@ export class RunningRecord {
       agent_port: this.#ports.agent,
       edge_port: this.#ports.edge,
       database_port: this.#ports.databases,
+      e2b_port: this.#ports.e2b,
       postgres_port: this.#ports.postgres,
       services: Object.fromEntries(services) as Record<ServiceName, z.infer<typeof recordedProcess>>,
     }
@@ -100,6 +106,7 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
     supervisor: asIdentity(parsed.data),
     edgePort: parsed.data.edge_port ?? null,
     databasePort: parsed.data.database_port ?? null,
+    e2bPort: parsed.data.e2b_port ?? null,
     services: new Map(services.map(([name, process]) => [name, asIdentity(process)])),
   }
 }

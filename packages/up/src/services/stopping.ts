@@ -6,10 +6,11 @@ import type { ServiceName } from './running-record.ts'
  */
 export const STOPPING: Readonly<Record<ServiceName, { readonly signal: NodeJS.Signals; readonly withinMs: number }>> = {
   agent: { signal: 'SIGTERM', withinMs: 12_000 },
+  e2b: { signal: 'SIGTERM', withinMs: 12_000 },
   edge: { signal: 'SIGTERM', withinMs: 12_000 },
   control: { signal: 'SIGTERM', withinMs: 12_000 },
   postgres: { signal: 'SIGINT', withinMs: 20_000 },
 }
 
-/** From the outside in: edge and control finish their requests, for which they need the other services. */
-export const STOP_ORDER: readonly ServiceName[] = ['edge', 'control', 'agent', 'postgres']
+/** From the outside in: the gateway, edge and control finish their requests, for which they need the other services. */
+export const STOP_ORDER: readonly ServiceName[] = ['e2b', 'edge', 'control', 'agent', 'postgres']

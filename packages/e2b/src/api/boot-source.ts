@@ -1,0 +1,50 @@
+import { parseSnapshotId } from '@offshoot/contract/ids'
+import { snapshot as snapshotSchema } from '@offshoot/contract/snapshot'
+import { z } from 'zod'
+import type { ControlClient } from '../control/control-client.ts'
+import { parseShownId } from '../base/sandbox-id.ts'
+import { ApiFailure } from './errors.ts'
+import { isNotFound } from './own-sandboxes.ts'
+
+/** Names of E2B's own templates, and ours in their place. */
+const ALIASES: Readonly<Record<string, string>> = { e2b: 'base', 'code-interpreter-v1': 'code-interpreter' }
+/** A tag after a template's or a snapshot's name. Offshoot has one version of each. */
+const TAG = /:[\w.-]+$/
+
+export interface BootSource {
+  readonly template: string
+  readonly from_snapshot?: string
+}
+
+/** The template that a client's text names. */
+export function templateOf(text: string): string {
+  const name = text.replace(TAG, '')
+  return ALIASES[name] ?? name
+}
+
+/** What to start a sandbox from: a snapshot by its id or name, else a template. @throws {ApiFailure} 404 */
+export async function bootSourceOf(control: ControlClient, token: string, text: string): Promise<BootSource> {
+  const name = text.replace(TAG, '')
+  const snapshot = await findSnapshot(control, token, name)
+  return snapshot === null
+    ? { template: templateOf(name) }
+    : { template: snapshot.template, from_snapshot: snapshot.id }
+}
+
+/** The newest snapshot with an id or a name; `null` if there is none. */
+export async function findSnapshot(control: ControlClient, token: string, text: string) {
+  const id = parseSnapshotId(parseShownId(text) ?? '')
+  const [named] = await control.read(z.array(snapshotSchema), {
+    method: 'GET',
+    path: '/v1/snapshots',
+    token,
+    query: { name: text.slice(0, 128), limit: 1 },
+  })
+  if (id === null || named !== undefined) return named ?? null
+  try {
+    return await control.read(snapshotSchema, { method: 'GET', path: `/v1/snapshots/${id}`, token })
+  } catch (error) {
+    if (isNotFound(error)) throw new ApiFailure(404, `template ${JSON.stringify(text)} not found`)
+    throw error
+  }
+}

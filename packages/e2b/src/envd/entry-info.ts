@@ -1,0 +1,47 @@
+import type { MessageInitShape } from '@bufbuild/protobuf'
+import { timestampFromMs } from '@bufbuild/protobuf/wkt'
+import { fileEntry } from '@offshoot/contract/file'
+import { z } from 'zod'
+import { type EntryInfoSchema, FileType } from '../generated/filesystem/filesystem_pb.js'
+import type { EnvdCall } from './call.ts'
+
+type EntryInfo = MessageInitShape<typeof EntryInfoSchema>
+
+/** An agent of an earlier version leaves out the owner. */
+export const ownedEntry = fileEntry.extend({ user: z.string().default(''), group: z.string().default('') })
+type FileEntry = z.infer<typeof ownedEntry>
+
+/** What `ls -l` shows before the permissions; a link as E2B's service shows it. */
+const TYPES: Readonly<Record<FileEntry['type'], { readonly type: FileType; readonly letter: string }>> = {
+  file: { type: FileType.FILE, letter: '-' },
+  dir: { type: FileType.DIRECTORY, letter: 'd' },
+  symlink: { type: FileType.SYMLINK, letter: 'L' },
+  other: { type: FileType.UNSPECIFIED, letter: '?' },
+}
+
+/** One entry, as the user sees it. Links are not followed. @throws {ControlRefused} 404 if it is missing */
+export function statEntry(call: EnvdCall, path: string, user: string): Promise<FileEntry> {
+  return call.control.read(ownedEntry, call.request('GET', '/fs/stat', { query: { path, user } }))
+}
+
+export function presentEntry({ name, path, type, size, mode, mtime, target, user, group }: FileEntry): EntryInfo {
+  const bits = Number.parseInt(mode, 8)
+  const { type: shownType, letter } = TYPES[type]
+  return {
+    name,
+    path,
+    type: shownType,
+    size: BigInt(size),
+    mode: bits & 0o777,
+    permissions: `${letter}${permissionsOf(bits)}`,
+    owner: user,
+    group,
+    modifiedTime: timestampFromMs(mtime * 1000),
+    ...(target !== undefined && { symlinkTarget: target }),
+  }
+}
+
+/** `rwxr-xr-x`. */
+function permissionsOf(bits: number): string {
+  return Array.from({ length: 9 }, (_, index) => ((bits >> (8 - index)) & 1 ? 'rwx'[index % 3] : '-')).join('')
+}

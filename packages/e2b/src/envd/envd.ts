@@ -1,0 +1,66 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createContextValues } from '@connectrpc/connect'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import type { SandboxId } from '@offshoot/contract/ids'
+import type { GatewayContext } from '../base/context.ts'
+import { Filesystem } from '../generated/filesystem/filesystem_pb.js'
+import { Process } from '../generated/process/process_pb.js'
+import { CALL, EnvdCall } from './call.ts'
+import { readFile, writeFiles } from './files.ts'
+import { filesystemService } from './filesystem-service.ts'
+import { answerError, answerFailure } from './http-answer.ts'
+import { processService } from './process-service.ts'
+import { isSigned } from './signature.ts'
+import { Watchers } from './watchers.ts'
+
+/** What E2B's service inside each sandbox does. The gateway does it with control's API, and guests run nothing for it. */
+export class Envd {
+  readonly #context: GatewayContext
+  readonly #watchers = new Watchers()
+  readonly #calls = new WeakMap<object, EnvdCall>()
+  readonly #services: RequestListener
+
+  constructor(context: GatewayContext) {
+    this.#context = context
+    this.#services = connectNodeAdapter({
+      routes: (router) =>
+        router.service(Process, processService).service(Filesystem, filesystemService(this.#watchers)),
+      contextValues: (request) => createContextValues().set(CALL, this.#calls.get(request) ?? null),
+      grpc: false,
+      grpcWeb: false,
+      fallback: (_request, response) => answerError(response as ServerResponse, 404, 'not found'),
+    })
+  }
+
+  /** Answers a request for a sandbox that runs. */
+  async handle(id: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://sandbox')
+    const token = this.#context.access.tokenOf(id)
+    if (url.pathname === '/health') return void response.writeHead(204).end()
+    const isAdmitted = request.headers['x-access-token'] === token || isSignedFile(url, request, token)
+    if (!isAdmitted) return answerError(response, 401, 'access token required')
+    const call = new EnvdCall(this.#context.control, id, token, () => response.destroy())
+    if (url.pathname !== '/files') {
+      this.#calls.set(request, call)
+      return this.#services(request, response)
+    }
+    try {
+      if (request.method === 'GET' || request.method === 'HEAD') await readFile(call, url, request, response)
+      else if (request.method === 'POST') await writeFiles(call, url, request, response)
+      else answerError(response, 405, 'method not allowed')
+    } catch (error) {
+      answerFailure(response, error)
+    }
+  }
+
+  close(): void {
+    this.#watchers.closeAll()
+  }
+}
+
+function isSignedFile({ pathname, searchParams: query }: URL, { method }: IncomingMessage, token: string): boolean {
+  if (pathname !== '/files' || !query.has('signature')) return false
+  const operation = method === 'POST' ? 'write' : 'read'
+  const [path, user] = [query.get('path') ?? '', query.get('username') ?? '']
+  return isSigned({ path, operation, user, token }, query, Date.now())
+}

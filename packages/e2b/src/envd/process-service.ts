@@ -1,0 +1,172 @@
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
+import { backgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
+import { z } from 'zod'
+import { ControlRefused } from '../control/control-failure.ts'
+import {
+  type Process,
+  type ProcessInput,
+  type ProcessSelector,
+  Signal,
+  type StartRequest,
+} from '../generated/process/process_pb.js'
+import { callOf, type EnvdCall, userOf } from './call.ts'
+import { type Followed, followOutput } from './follow-output.ts'
+import { asRpc, asRpcStream } from './rpc-failure.ts'
+
+/** Of a command of ours. */
+const MAX_TIMEOUT_SECONDS = 86_400
+
+const SIGNALS: Readonly<Record<number, string>> = { [Signal.SIGTERM]: 'SIGTERM', [Signal.SIGKILL]: 'SIGKILL' }
+
+/** Processes of E2B's clients are background commands of ours. */
+export const processService: ServiceImpl<typeof Process> = {
+  list: (_request, context) =>
+    asRpc(async () => {
+      const running = (await listCommands(callOf(context))).filter(({ status }) => status === 'running')
+      return {
+        processes: running.map(({ pid, argv, cwd, tag }) => ({
+          pid,
+          config: { cmd: argv[0] ?? '', args: argv.slice(1), envs: {}, ...(cwd !== null && { cwd }) },
+          ...(tag !== null && { tag }),
+        })),
+      }
+    }),
+
+  async *start(request, context) {
+    const call = callOf(context)
+    const { pid } = await asRpc(() => begin(call, request, context))
+    const isPty = request.pty !== undefined
+    for await (const event of follow(call, { pid, offset: 0, isPty }, context)) yield { event }
+  },
+
+  async *connect({ process }, context) {
+    const call = callOf(context)
+    const { pid, output_bytes: offset, is_pty: isPty } = await asRpc(() => findRunning(call, process))
+    for await (const event of follow(call, { pid, offset, isPty }, context)) yield { event }
+  },
+
+  update: ({ process, pty }, context) =>
+    asRpc(async () => {
+      const call = callOf(context)
+      const { pid } = await findRunning(call, process)
+      const { size } = pty ?? {}
+      if (size === undefined) return {}
+      const json = { rows: size.rows, cols: size.cols }
+      await call.control.send(call.request('POST', `/execs/${pid}/resize`, { json }))
+      return {}
+    }),
+
+  sendInput: ({ process, input }, context) =>
+    asRpc(async () => {
+      const call = callOf(context)
+      await sendInput(call, await findRunning(call, process), input)
+      return {}
+    }),
+
+  streamInput: (requests, context) =>
+    asRpc(async () => {
+      const call = callOf(context)
+      let target: Command | null = null
+      for await (const { event } of requests) {
+        if (event.case === 'start') target = await findRunning(call, event.value.process)
+        if (event.case !== 'data') continue
+        if (target === null) throw new ConnectError('the first message must name a process', Code.InvalidArgument)
+        await sendInput(call, target, event.value.input)
+      }
+      return {}
+    }),
+
+  sendSignal: ({ process, signal }, context) =>
+    asRpc(async () => {
+      const call = callOf(context)
+      const name = SIGNALS[signal]
+      if (name === undefined) throw new ConnectError('signal must be SIGTERM or SIGKILL', Code.InvalidArgument)
+      const { pid } = await findRunning(call, process)
+      await call.control.send(call.request('POST', `/execs/${pid}/signal`, { json: { signal: name } }))
+      return {}
+    }),
+
+  closeStdin: ({ process }, context) =>
+    asRpc(async () => {
+      const call = callOf(context)
+      const { pid, is_pty: isPty } = await findRunning(call, process)
+      if (isPty) throw new ConnectError('a terminal has no end of input', Code.FailedPrecondition)
+      await call.control.send(call.request('POST', `/execs/${pid}/stdin`, { json: { eof: true } }))
+      return {}
+    }),
+}
+
+/** Fields that an agent of an earlier version leaves out have defaults. */
+const command = backgroundExec.extend({
+  argv: z.array(z.string()).default([]),
+  cwd: z.string().nullable().default(null),
+  tag: z.string().nullable().default(null),
+})
+type Command = z.infer<typeof command>
+
+function follow(call: EnvdCall, followed: Followed, context: HandlerContext) {
+  return asRpcStream(call, followOutput(call, followed, context))
+}
+
+function listCommands(call: EnvdCall): Promise<Command[]> {
+  return call.control.read(z.array(command), call.request('GET', '/execs'))
+}
+
+/** @throws {ConnectError} NotFound also for a process that has ended */
+async function findRunning(call: EnvdCall, selected: ProcessSelector | undefined): Promise<Command> {
+  const name = selected?.selector.value
+  const found = typeof name === 'number' ? await findByPid(call, name) : await findByTag(call, name ?? '')
+  if (found?.status === 'running') return found
+  throw new ConnectError(`process ${name ?? ''} not found`, Code.NotFound)
+}
+
+async function findByPid(call: EnvdCall, pid: number): Promise<Command | undefined> {
+  try {
+    return await call.control.read(command, call.request('GET', `/execs/${pid}`))
+  } catch (error) {
+    if (error instanceof ControlRefused && error.status === 404) return undefined
+    throw error
+  }
+}
+
+async function findByTag(call: EnvdCall, tag: string): Promise<Command | undefined> {
+  return (await listCommands(call)).find((each) => each.tag === tag && each.status === 'running')
+}
+
+function begin(call: EnvdCall, { process, pty, tag, stdin }: StartRequest, context: HandlerContext) {
+  if (process === undefined) throw new ConnectError('process is required', Code.InvalidArgument)
+  const { size } = pty ?? {}
+  const json = {
+    argv: [process.cmd, ...process.args],
+    env: process.envs,
+    ...(process.cwd && { cwd: process.cwd }),
+    user: userOf(context.requestHeader.get('authorization')),
+    ...timeLimitOf(context),
+    background: true,
+    hold: true,
+    ...(tag && { tag }),
+    // Early clients do not say, and always write.
+    ...(size === undefined ? { stdin_open: stdin ?? true } : { pty: { rows: size.rows || 24, cols: size.cols || 80 } }),
+  }
+  return call.control.read(backgroundStarted, call.request('POST', '/exec', { json }))
+}
+
+/** The process ends at the call's time limit even if the client has hung up. The client reports the limit itself. */
+function timeLimitOf(context: HandlerContext): { timeout_seconds?: number } {
+  const ms = context.timeoutMs()
+  return ms === undefined ? {} : { timeout_seconds: Math.min(Math.ceil(ms / 1000) + 1, MAX_TIMEOUT_SECONDS) }
+}
+
+async function sendInput(
+  call: EnvdCall,
+  { pid, is_pty: isPty }: Command,
+  input: ProcessInput | undefined,
+): Promise<void> {
+  const given = input?.input
+  if (given?.case === undefined) return
+  if ((given.case === 'pty') !== isPty) {
+    throw new ConnectError(`the process has ${isPty ? 'a' : 'no'} terminal`, Code.FailedPrecondition)
+  }
+  const json = { stdin: Buffer.from(given.value).toString('base64'), encoding: 'base64' }
+  await call.control.send(call.request('POST', `/execs/${pid}/stdin`, { json }))
+}

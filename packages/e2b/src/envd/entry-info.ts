@@ -1,15 +1,10 @@
 import type { MessageInitShape } from '@bufbuild/protobuf'
 import { timestampFromMs } from '@bufbuild/protobuf/wkt'
-import { fileEntry } from '@offshoot/contract/file'
-import { z } from 'zod'
+import { type FileEntry, fileEntry } from '@offshoot/contract/file'
 import { type EntryInfoSchema, FileType } from '../generated/filesystem/filesystem_pb.js'
 import type { EnvdCall } from './call.ts'
 
 type EntryInfo = MessageInitShape<typeof EntryInfoSchema>
-
-/** An agent of an earlier version leaves out the owner. */
-export const ownedEntry = fileEntry.extend({ user: z.string().default(''), group: z.string().default('') })
-type FileEntry = z.infer<typeof ownedEntry>
 
 /** What `ls -l` shows before the permissions; a link as E2B's service shows it. */
 const TYPES: Readonly<Record<FileEntry['type'], { readonly type: FileType; readonly letter: string }>> = {
@@ -21,7 +16,7 @@ const TYPES: Readonly<Record<FileEntry['type'], { readonly type: FileType; reado
 
 /** One entry, as the user sees it. Links are not followed. @throws {ControlRefused} 404 if it is missing */
 export function statEntry(call: EnvdCall, path: string, user: string): Promise<FileEntry> {
-  return call.control.read(ownedEntry, call.request('GET', '/fs/stat', { query: { path, user } }))
+  return call.control.read(fileEntry, call.request('GET', '/fs/stat', { query: { path, user } }))
 }
 
 export function presentEntry({ name, path, type, size, mode, mtime, target, user, group }: FileEntry): EntryInfo {

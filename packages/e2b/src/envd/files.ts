@@ -36,7 +36,7 @@ export async function readFile(call: EnvdCall, url: URL, request: IncomingMessag
   await (isGzip ? pipeline(answer.body, createGzip(), response) : pipeline(answer.body, response))
 }
 
-/** `POST /files`: writes one file from octets, or several from a form. Makes the folders above them. */
+/** `POST /files`: writes one file from octets, or several from a form. Control makes the folders above them. */
 export async function writeFiles(call: EnvdCall, url: URL, request: IncomingMessage, response: ServerResponse) {
   const user = userOfRequest(url.searchParams, request.headers)
   const given = url.searchParams.get('path')
@@ -74,8 +74,6 @@ async function writeForm(
 }
 
 async function writeFile(call: EnvdCall, path: string, user: string, body: Readable): Promise<Written> {
-  const query = { path: posix.dirname(path), parents: true, user }
-  await call.control.send(call.request('POST', '/fs/mkdir', { query }))
   await call.control.send(call.request('PUT', '/fs', { query: { path, user }, headers: OCTETS, body }))
   return { name: posix.basename(path), type: 'file', path }
 }

@@ -1,19 +1,16 @@
 import { posix } from 'node:path'
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
 import { folderListing } from '@offshoot/contract/file'
-import { z } from 'zod'
 import { ControlRefused } from '../control/control-failure.ts'
 import type { Filesystem } from '../generated/filesystem/filesystem_pb.js'
 import { absolutePath, callOf, type EnvdCall, userOf } from './call.ts'
-import { ownedEntry, presentEntry, statEntry } from './entry-info.ts'
+import { presentEntry, statEntry } from './entry-info.ts'
 import { withKeepalives } from './keepalive.ts'
 import { asRpc, asRpcStream } from './rpc-failure.ts'
 import { watchFolder, type WatchResponse } from './watch-folder.ts'
 import type { Watchers } from './watchers.ts'
 
 const KEEPALIVE: WatchResponse = { event: { case: 'keepalive', value: {} } }
-
-const listing = folderListing.extend({ entries: z.array(ownedEntry) })
 
 /** Files as E2B's clients see them. */
 export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesystem> {
@@ -24,7 +21,7 @@ export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesy
       asRpc(async () => {
         const { call, user } = callerOf(context)
         const query = { path: absolutePath(path, user), depth: depth || 1, user }
-        const { entries } = await call.control.read(listing, call.request('GET', '/fs/dir', { query }))
+        const { entries } = await call.control.read(folderListing, call.request('GET', '/fs/dir', { query }))
         return { entries: entries.map(presentEntry) }
       }),
 

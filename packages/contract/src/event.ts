@@ -27,6 +27,11 @@ const catalog = {
   'sandbox.port_opened': 'ok',
   'sandbox.port_closed': 'ok',
   /**
+   * Not in the specification: control could not hibernate the sandbox at its deadline, and tries again. Once for each
+   * deadline, and only in the workspace's events. Metadata: `error`, the agent's reason.
+   */
+  'sandbox.timeout_failed': 'warn',
+  /**
    * Not in the specification: sent only to a consumer that fell behind. It is never stored and has no number of its
    * own. Metadata: `dropped`, the number of missed events; the consumer can fetch them with `since`.
    */

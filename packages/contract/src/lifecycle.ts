@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createSandboxBody } from './sandbox.ts'
+import { createSandboxBody, onTimeout } from './sandbox.ts'
 
 /**
  * Body of `PATCH /v1/sandboxes/{id}/lifecycle`. Absent and `null` fields keep their values. `ttl_seconds` counts from
@@ -7,6 +7,7 @@ import { createSandboxBody } from './sandbox.ts'
  */
 export const lifecyclePatch = createSandboxBody.pick({
   ttl_seconds: true,
+  on_timeout: true,
   persistent: true,
   idle_timeout_seconds: true,
 })
@@ -21,7 +22,9 @@ export const lifecycle = z.object({
   idle_seconds: z.int(),
   /** Seconds without activity after which a persistent sandbox hibernates. */
   idle_timeout_seconds: z.int(),
-  /** RFC 3339, UTC, milliseconds; `null` when persistent. */
+  /** RFC 3339, UTC, milliseconds; `null` when persistent, and while a sandbox that pauses is hibernated. */
   expires_at: z.string().nullable(),
+  /** What happens at `expires_at`. */
+  on_timeout: onTimeout,
 })
 export type Lifecycle = z.infer<typeof lifecycle>

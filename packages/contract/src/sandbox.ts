@@ -31,12 +31,18 @@ export type Egress = z.infer<typeof egress>
 
 const network = z.object({ egress: optional(egress) }, { error: 'network must be an object' })
 
+/** What happens to a sandbox at `expires_at`. `pause` hibernates it. */
+export const onTimeout = z.enum(['delete', 'pause'], { error: 'on_timeout must be "delete" or "pause"' })
+export type OnTimeout = z.infer<typeof onTimeout>
+
 const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
 
 /** Body of `POST /v1/sandboxes`. */
 export const createSandboxBody = z.object({
   template: requiredText('template', 64),
   ttl_seconds: optional(integer('ttl_seconds', 1, MAX_TTL_SECONDS)),
+  /** Default: `delete`. Without effect while the sandbox is persistent. */
+  on_timeout: optional(onTimeout),
   /** Free-form tags: at most 64, keys of 256 and values of 4096 characters. */
   metadata: optional(
     stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 })
@@ -84,8 +90,9 @@ export const sandbox = z.object({
   /** MiB, from the template. */
   memory_mb: z.int(),
   persistent: z.boolean(),
-  /** `null` when persistent. */
+  /** `null` when persistent, and while a sandbox with `on_timeout: "pause"` is hibernated. */
   expires_at: z.string().nullable(),
+  on_timeout: onTimeout,
   from_snapshot: z.string().nullable(),
   parent_id: z.string().nullable(),
   fork_tree_id: z.string().nullable(),

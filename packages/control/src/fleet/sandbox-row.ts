@@ -1,5 +1,5 @@
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
-import type { BootMode, Egress, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
+import type { BootMode, Egress, OnTimeout, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
 
 /** The feature that owns a sandbox, and its resource. Tenants cannot delete such a sandbox by itself. */
 export interface Manager {
@@ -28,6 +28,7 @@ export interface SandboxRow {
   readonly ttl_seconds: number
   readonly idle_timeout_seconds: number
   readonly expires_at: Date | null
+  readonly on_timeout: OnTimeout
   readonly from_snapshot: string | null
   readonly parent_id: string | null
   readonly fork_tree_id: string | null
@@ -62,6 +63,7 @@ const COLUMNS = [
   'ttl_seconds',
   'idle_timeout_seconds',
   'expires_at',
+  'on_timeout',
   'from_snapshot',
   'parent_id',
   'fork_tree_id',
@@ -94,6 +96,7 @@ export function presentSandbox(row: SandboxRow): Sandbox {
     memory_mb: row.memory_mb,
     persistent: row.persistent,
     expires_at: row.expires_at?.toISOString() ?? null,
+    on_timeout: row.on_timeout,
     from_snapshot: row.from_snapshot,
     parent_id: row.parent_id,
     fork_tree_id: row.fork_tree_id,

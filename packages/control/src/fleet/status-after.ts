@@ -24,6 +24,8 @@ export const STATUS_AFTER: Readonly<Record<EventType, StatusAfter | null>> = {
   'recover.unmanaged': null,
   'sandbox.port_opened': null,
   'sandbox.port_closed': null,
+  // Never in a log: control reports it.
+  'sandbox.timeout_failed': null,
   // Never in a log: the agent sends it only to a reader of a stream.
   'events.dropped': null,
 }

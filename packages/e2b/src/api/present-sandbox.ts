@@ -63,7 +63,7 @@ export function presentDetail(context: GatewayContext, sandbox: Sandbox) {
     allowInternetAccess: sandbox.network.egress === 'internet',
     lifecycle: {
       autoResume: isAutoResumed(sandbox),
-      onTimeout: (sandbox as { on_timeout?: string }).on_timeout === 'pause' ? 'pause' : 'kill',
+      onTimeout: sandbox.on_timeout === 'pause' ? 'pause' : 'kill',
     },
   }
 }

@@ -60,6 +60,7 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
       JSON.stringify(body.volumes?.map(({ name, read_only = false }) => ({ name, read_only })) ?? []),
       manager?.by ?? null,
       manager?.id ?? null,
+      body.on_timeout ?? 'delete',
     )
   // Internal sandboxes (backup verification) do not count against the workspace's quota.
   const admitted =

@@ -12,6 +12,7 @@ import { postPromote } from './forks/post-promote.ts'
 import { getSandbox } from './get-sandbox.ts'
 import { getSandboxes } from './get-sandboxes.ts'
 import { lifecycleRoutes } from './lifecycle/lifecycle-routes.ts'
+import { hibernateTimedOut } from './lifecycle/hibernate-timed-out.ts'
 import { resendLifecycles } from './lifecycle/resend-lifecycles.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { getLanguages } from './lsp/get-languages.ts'
@@ -63,6 +64,8 @@ export const sandboxes: Kind<SandboxesContext> = {
   }),
   lanes: (control) => [
     lane('sandboxes', [expiredSandboxes(control)], { atOnce: 64, pollMs: 500 }),
+    // A hibernation may take minutes, and must not delay a deletion.
+    lane('timeouts', [hibernateTimedOut(control)], { atOnce: 16, pollMs: 500 }),
     lane('objects', [
       unusedSnapshots(control),
       emptiedOrgs(control),

@@ -141,4 +141,39 @@ describe('sandboxes whose time is up', () => {
     await gone([id])
     expect(removals()).toEqual([])
   })
+
+  it('cannot be extended any more once their deletion has begun', async () => {
+    const id = await create()
+    const begun = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    agent.onDelete = async () => {
+      begun.resolve()
+      await held.promise
+      return undefined
+    }
+    await set([id], `expires_at = ${PAST}`)
+    await begun.promise
+    const url = `/v1/sandboxes/${id}/lifecycle`
+    for (const body of [{ ttl_seconds: 600 }, { on_timeout: 'pause' }]) {
+      expect((await call(one().url, 'PATCH', url, { token: tenant.key, body })).status).toBe(404)
+    }
+    held.resolve()
+    await gone([id])
+  })
+
+  it('are hibernated instead if they ask for it, each by one process, also after a restart', async () => {
+    const hibernated = (ids: readonly string[]) =>
+      eventually(() => ids.every((id) => agent.state.sandboxes.get(id)?.status === 'hibernated'))
+    const ids = await Promise.all(Array.from({ length: 20 }, () => create({ on_timeout: 'pause' })))
+    const late = await create({ on_timeout: 'pause' })
+    await set(ids, `expires_at = ${PAST}`)
+    await hibernated(ids)
+    const asked = agent.requests.filter(({ path }) => path.endsWith('/hibernate')).map(({ path }) => path)
+    expect(asked.toSorted()).toEqual(ids.map((id) => `/v1/sandboxes/${id}/hibernate`).toSorted())
+    await Promise.all(controls.map((control) => control.stop()))
+    await set([late], `expires_at = ${PAST}`)
+    controls = [await harness.control([agent])]
+    await hibernated([late])
+    expect(removals()).toEqual([])
+  })
 })

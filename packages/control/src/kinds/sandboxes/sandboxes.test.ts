@@ -57,6 +57,7 @@ describe('/v1/sandboxes', () => {
         memory_mb: 512,
         persistent: false,
         expires_at: expect.any(String),
+        on_timeout: 'delete',
         from_snapshot: null,
         parent_id: null,
         fork_tree_id: null,

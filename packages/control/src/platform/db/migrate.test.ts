@@ -69,6 +69,7 @@ describe('migrate', () => {
       '0039-jobs',
       '0040-audit-targets',
       '0041-operators',
+      '0042-on-timeout',
       '0043-sandbox-actors',
     ])
   })

@@ -35,6 +35,7 @@ import * as sealingKeys from './migrations/0038-sealing-keys.ts'
 import * as jobs from './migrations/0039-jobs.ts'
 import * as auditTargets from './migrations/0040-audit-targets.ts'
 import * as operators from './migrations/0041-operators.ts'
+import * as onTimeout from './migrations/0042-on-timeout.ts'
 import * as sandboxActors from './migrations/0043-sandbox-actors.ts'
 
 const QUIET = new Logger(() => () => undefined)
@@ -75,6 +76,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0039-jobs': jobs,
   '0040-audit-targets': auditTargets,
   '0041-operators': operators,
+  '0042-on-timeout': onTimeout,
   '0043-sandbox-actors': sandboxActors,
 }
 

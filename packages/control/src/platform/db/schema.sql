@@ -699,10 +699,18 @@ create table "sandboxes" (
   managed_id uuid,
   credit_paused_at timestamp(3) with time zone,
   credit_due_at timestamp(3) with time zone,
+  on_timeout text not null default 'delete'::text,
+  timeout_begun_at timestamp(3) with time zone,
+  timeout_failed_at timestamp(3) with time zone,
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
-  constraint sandboxes_check CHECK ((persistent = (expires_at IS NULL))),
   constraint sandboxes_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
+  constraint sandboxes_expires_at_check CHECK (
+CASE
+    WHEN persistent THEN (expires_at IS NULL)
+    ELSE ((expires_at IS NOT NULL) OR ((on_timeout = 'pause'::text) AND (status = 'hibernated'::text) AND (managed_by IS NULL)))
+END),
   constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text, 'proof'::text]))),
+  constraint sandboxes_on_timeout_check CHECK ((on_timeout = ANY (ARRAY['delete'::text, 'pause'::text]))),
   constraint sandboxes_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'paused'::text, 'hibernated'::text, 'failed'::text]))),
   constraint sandboxes_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint sandboxes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),

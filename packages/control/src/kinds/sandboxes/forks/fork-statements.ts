@@ -28,10 +28,10 @@ export const stageFork = statement<
      select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, managed_by, 'fork', 'creating' from parent
    )
    insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
-     persistent, ttl_seconds, idle_timeout_seconds, expires_at, from_snapshot, parent_id, fork_tree_id,
+     persistent, ttl_seconds, idle_timeout_seconds, on_timeout, expires_at, from_snapshot, parent_id, fork_tree_id,
      egress, managed_by, managed_id)
    select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
-     p.persistent, p.ttl_seconds, p.idle_timeout_seconds,
+     p.persistent, p.ttl_seconds, p.idle_timeout_seconds, p.on_timeout,
      case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text,
      case when $6::text is null then p.id end, $3, p.egress, $6, $7
    from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)

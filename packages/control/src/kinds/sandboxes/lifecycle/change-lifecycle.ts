@@ -22,13 +22,14 @@ export async function changeLifecycle(
   requestId: string,
 ): Promise<Lifecycle> {
   const { ttl_seconds: ttl = null, persistent = null, idle_timeout_seconds: idleTimeout = null } = patch
+  const { on_timeout: onTimeout = null } = patch
   const { pool } = control.database
   const forAgent = patchForAgent(patch)
   const [mark] = forAgent === null ? [] : await unsettle(pool, row.id)
   const idleSeconds = await tellAgent(control, row, forAgent, requestId)
-  if (ttl === null && forAgent === null) return presentLifecycle(row, idleSeconds)
+  if (ttl === null && onTimeout === null && forAgent === null) return presentLifecycle(row, idleSeconds)
   const settledMark = mark?.is_alone === true ? mark.mark : null
-  const [changed] = await setLifecycle(pool, row.id, ttl, persistent, idleTimeout, settledMark)
+  const [changed] = await setLifecycle(pool, row.id, ttl, persistent, idleTimeout, settledMark, onTimeout)
   // The sandbox has expired, or its deletion has begun.
   if (changed === undefined) throw new ApiError('sandboxNotFound')
   return presentLifecycle(changed, idleSeconds)

@@ -28,7 +28,7 @@ export function lifecycleRoutes(app: FastifyInstance, control: SandboxesContext)
       loads: 'sandbox',
       docs: {
         ...shared,
-        summary: 'Change the time to live (counted from now), persistence or the idle timeout',
+        summary: 'Change the time to live (counted from now), what happens at its end, persistence or the idle timeout',
         body: lifecyclePatch,
         errors: ['invalidField', 'notFound', 'sandboxNotRunning', 'agentUnreachable'],
       },

@@ -1,5 +1,6 @@
 import type { PlanName } from '@offshoot/contract/plan'
 import { statement } from '../../../platform/db/statement.ts'
+import type { OnTimeout } from '@offshoot/contract/sandbox'
 import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /**
@@ -20,6 +21,7 @@ export const unsettle = statement<{ mark: Date; is_alone: boolean }, [id: string
 
 /**
  * `null` leaves a column as it is. A new time to live counts from now, and so does the old one when persistence ends.
+ * The trigger `keep_sandbox_deadline` removes the deadline of a hibernated sandbox that has none.
  */
 export const setLifecycle = statement<
   SandboxRow,
@@ -29,6 +31,7 @@ export const setLifecycle = statement<
     isPersistent: boolean | null,
     idleTimeoutSeconds: number | null,
     settledMark: Date | null,
+    onTimeout: OnTimeout | null,
   ]
 >(
   'set-lifecycle',
@@ -36,10 +39,12 @@ export const setLifecycle = statement<
      ttl_seconds = coalesce($2, ttl_seconds),
      persistent = coalesce($3, persistent),
      idle_timeout_seconds = coalesce($4, idle_timeout_seconds),
+     on_timeout = coalesce($6, on_timeout),
      expires_at = case
        when coalesce($3, persistent) then null
        when persistent or $2 is not null then now() + make_interval(secs => coalesce($2, ttl_seconds))
        else expires_at end,
+     timeout_failed_at = case when $2 is null then timeout_failed_at end,
      lifecycle_unsettled_at = nullif(lifecycle_unsettled_at, $5)
    where id = $1 and deletion_due_at is null
    returning ${sandboxColumns()}`,

@@ -50,6 +50,7 @@ describe('/v1/sandboxes/{id}/lifecycle', () => {
       persistent: false,
       idle_seconds: 7,
       idle_timeout_seconds: 61,
+      on_timeout: 'delete',
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
     expect(settingsAtAgent(id)).toMatchObject({ idle_timeout_seconds: 61 })

@@ -9,5 +9,6 @@ export function presentLifecycle(row: SandboxRow, idleSeconds: number): Lifecycl
     idle_seconds: idleSeconds,
     idle_timeout_seconds: row.idle_timeout_seconds,
     expires_at: row.expires_at?.toISOString() ?? null,
+    on_timeout: row.on_timeout,
   }
 }

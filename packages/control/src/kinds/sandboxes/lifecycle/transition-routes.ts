@@ -12,6 +12,7 @@ import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
 import type { SandboxLocation } from '../../../fleet/sandbox-locations.ts'
 import { presentSandbox } from '../../../fleet/sandbox-row.ts'
+import { forgetTimeout } from './timeout-statements.ts'
 import { sandboxById } from '../model/sandbox-statements.ts'
 
 const SUMMARIES: Record<Transition, string> = {
@@ -64,8 +65,10 @@ async function moveSandbox(
 ): Promise<z.infer<typeof wokenSandbox>> {
   const agent = liveAgent(control, location)
   const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, location.workspace_id) } : {}
-  const moved = await move(agent, subjectOf(location, requestId), transition, body).catch(refuse)
   const { pool } = control.database
+  // A request to hibernate wins over a deadline that another request extended during a hibernation.
+  if (transition === 'hibernate') await forgetTimeout(pool, location.id)
+  const moved = await move(agent, subjectOf(location, requestId), transition, body).catch(refuse)
   const [applied] = await applyStatus(
     pool,
     location.id,

@@ -1,4 +1,4 @@
-import type { Egress } from '@offshoot/contract/sandbox'
+import type { Egress, OnTimeout } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../../../fleet/removable.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { REDELIVERED } from '../../../platform/db/redelivered.ts'
@@ -26,12 +26,13 @@ export const insertCreating = statement<
     managedBy: Manager['by'] | null,
     /** The id of that feature's resource. */
     managedId: string | null,
+    onTimeout: OnTimeout,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, on_timeout, expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
 )
@@ -97,12 +98,13 @@ export const countByStatus = statement<{ status: string; count: number }, []>(
 
 /**
  * Expired sandboxes (by the database's clock) and those with a pending deletion, without those that a feature owns,
- * because the feature deletes them. Sandboxes that are paused for lack of credit do not expire. The trigger
- * `job_remove_sandbox` computes the same time.
+ * because the feature deletes them, and without those that hibernate at that time, unless they have failed. Sandboxes
+ * that are paused for lack of credit do not expire. The trigger `job_remove_sandbox` computes the same time.
  */
 const EXPIRED = `(managed_by is null or managed_by = 'proof') and ${REMOVABLE}
   and (deletion_due_at <= now()
-    or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null))`
+    or (deletion_due_at is null and expires_at <= now() and status <> 'creating' and credit_paused_at is null
+      and (on_timeout = 'delete' or status = 'failed')))`
 
 /** @param agents the reachable agents */
 export const expiredIds = statement<{ id: string }, [limit: number, agents: readonly string[]]>(
@@ -110,10 +112,14 @@ export const expiredIds = statement<{ id: string }, [limit: number, agents: read
   `select id from sandboxes where ${EXPIRED} order by coalesce(deletion_due_at, expires_at) limit $1`,
 )
 
-/** No row: the sandbox is not due, or its agent is not reachable. */
-export const expiredSandbox = statement<SandboxRow, [id: string, agents: readonly string[]]>(
-  'expired-sandbox',
-  `select ${sandboxColumns()} from sandboxes where id = $1 and ${EXPIRED}`,
+/**
+ * Marks the sandbox, so that its time to live can no longer be extended. The time of its job stays the same. No row: it
+ * is not due, or its agent is not reachable.
+ */
+export const endExpired = statement<SandboxRow, [id: string, agents: readonly string[]]>(
+  'end-expired-sandbox',
+  `update sandboxes set deletion_due_at = coalesce(deletion_due_at, expires_at) where id = $1 and ${EXPIRED}
+   returning ${sandboxColumns()}`,
 )
 
 /** The job of the sandbox removes it. */

@@ -36,6 +36,17 @@ export const queryBoolean = (name: string) =>
 export const queryOneOf = <const Words extends readonly string[]>(name: string, words: Words) =>
   z.enum(words, { error: `${name} must be one of ${words.join(', ')}` }).optional()
 
+/** Some of these words: separated by commas, in repeated parameters, or both; `undefined` when absent. */
+export const queryAnyOf = <const Words extends readonly string[]>(name: string, words: Words) => {
+  const refusal = `${name} must be one of ${words.join(', ')}, or several of them with commas`
+  return z
+    .union([z.string(), z.array(z.string())], { error: refusal })
+    .meta({ anyOf: undefined, type: 'array', items: { type: 'string', enum: [...words] } })
+    .transform((given) => [...new Set([given].flat().flatMap((text) => text.split(',')))])
+    .pipe(z.array(z.enum(words, { error: refusal })))
+    .optional()
+}
+
 /** Decimal digits; `undefined` when absent. */
 export const queryInteger = (name: string, min: number, max: number) => {
   const refusal = `${name} must be an integer from ${min} to ${max}`

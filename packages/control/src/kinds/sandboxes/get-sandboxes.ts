@@ -8,19 +8,30 @@ import { z } from 'zod'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
-import { createdBetween, equals, hasTags, type ListOrder, listPage, newestFirst } from '../../platform/http/page-of.ts'
+import {
+  createdBetween,
+  equals,
+  hasTags,
+  isAnyOf,
+  type ListOrder,
+  listPage,
+  newestFirst,
+  reversed,
+} from '../../platform/http/page-of.ts'
 import { presentSandbox, sandboxColumns, type SandboxRow, VISIBLE_TO_TENANTS } from '../../fleet/sandbox-row.ts'
 
 const METADATA = 'metadata.'
-const ORDER: ListOrder<SandboxRow> = newestFirst('sandboxes', 'sandboxes')
+const NEWEST_FIRST: ListOrder<SandboxRow> = newestFirst('sandboxes', 'sandboxes')
+const OLDEST_FIRST = reversed(NEWEST_FIRST)
 
-/** `GET /v1/sandboxes`: a page, newest first. The next page is in `Link: <…>; rel="next"`. */
+/** `GET /v1/sandboxes`: a page, newest first or with `order=asc` oldest first. The next page is in `Link: <…>; rel="next"`. */
 export function getSandboxes(app: FastifyInstance, control: SandboxesContext): void {
   app.get('/v1/sandboxes', {
     config: {
       credential: 'key-or-jwt',
       docs: {
-        summary: 'List sandboxes, newest first; with metadata.KEY=VALUE those that have the tag',
+        summary:
+          'List sandboxes, newest first unless order says otherwise; with metadata.KEY=VALUE those that have the tag',
         tag: 'Sandboxes',
         query: sandboxListQuery,
         status: 200,
@@ -32,14 +43,14 @@ export function getSandboxes(app: FastifyInstance, control: SandboxesContext): v
       const query = readQuery(request.query as Record<string, unknown>)
       const { workspaceId } = callerOf(request)
       const rows = await listPage(control, request, reply, {
-        order: ORDER,
+        order: query.order === 'asc' ? OLDEST_FIRST : NEWEST_FIRST,
         owner: workspaceId,
         select: `select ${sandboxColumns()} from sandboxes`,
         where: [
           sql`workspace_id = ${workspaceId}`,
           sql.raw(VISIBLE_TO_TENANTS),
           ...equals('template', query.template),
-          ...equals('status', query.status),
+          ...isAnyOf('status', query.status),
           ...hasTags('metadata', query.metadata),
           ...createdBetween('created_at', query),
         ],

@@ -179,7 +179,7 @@ describe('lists', () => {
   })
 
   it('refuse wrong values of filters', async () => {
-    const words = /^(status|size|role|origin|verified|state|kind|plan|action|actor_type|target_kind)=/
+    const words = /^(status|size|role|origin|order|verified|state|kind|plan|action|actor_type|target_kind)=/
     const flags = /^(attached|is_global|expired|suspended)=/
     const times = /^(created_after|created_before|from|to)=/
     for (const list of lists) {

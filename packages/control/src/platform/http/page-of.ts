@@ -42,6 +42,12 @@ export function newestFirst(name: string, table: string): ListOrder<Dated> {
   }
 }
 
+/** The other direction. Each direction refuses the cursors of the other. */
+export function reversed<Row>(order: ListOrder<Row>): ListOrder<Row> {
+  const direction = order.direction === 'asc' ? 'desc' : 'asc'
+  return { ...order, name: `${order.name} ${direction}`, direction }
+}
+
 /** Identifies the list to which a cursor belongs. */
 interface Listed<Row> {
   readonly order: ListOrder<Row>
@@ -195,6 +201,11 @@ function isStorable(value: unknown): boolean {
 export function equals(column: string, value: KeyValue | undefined): RawBuilder<unknown>[] {
   if (value === undefined) return []
   return typeof value !== 'string' || isStorable(value) ? [sql`${sql.raw(column)} = ${value}`] : [sql`false`]
+}
+
+/** The same for any of several values, which PostgreSQL can store. */
+export function isAnyOf(column: string, values: readonly string[] | undefined): RawBuilder<unknown>[] {
+  return values === undefined ? [] : [sql`${sql.raw(column)} = any(${values})`]
 }
 
 /** The same for a column of type uuid, which no other text equals. */

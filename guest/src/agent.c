@@ -127,6 +127,7 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 static bool pump(struct agent *agent)
 {
 	bool progress = commands_pump(&agent->session.commands);
+	attachments_note_slowest(&agent->session.attachments);
 	progress |= kept_pump(&agent->session.kept);
 	progress |= attachments_pump(&agent->session.attachments);
 	progress |= tcp_streams_pump(&agent->session.tcp_streams);

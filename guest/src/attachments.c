@@ -172,6 +172,19 @@ static bool pump_end(struct attachments *attachments, struct attachment *attachm
 	return true;
 }
 
+// Tells each command how far its slowest attachment is.
+void attachments_note_slowest(struct attachments *attachments)
+{
+	for (uint32_t i = 0; i < KEPT_MAX; i++)
+		attachments->kept->slots[i].slowest_position = UINT64_MAX;
+	for (uint32_t i = 0; i < attachments->used; i++) {
+		const struct attachment *attachment = &attachments->slots[i];
+		struct kept_command *command = attachment->id == 0 ? NULL : attachment->command;
+		if (command != NULL && attachment->cursor.position < command->slowest_position)
+			command->slowest_position = attachment->cursor.position;
+	}
+}
+
 bool attachments_pump(struct attachments *attachments)
 {
 	bool progress = false;

@@ -36,6 +36,8 @@ bool attachments_resize(struct attachment *attachment, const struct frame *frame
 void attachments_detach(struct attachments *attachments, struct attachment *attachment);
 // Call it before a kept command is forgotten: its attachments then end with ERROR.
 void attachments_lose(struct attachments *attachments, const struct kept_command *command);
+// Call it before kept_pump.
+void attachments_note_slowest(struct attachments *attachments);
 // Sends at most one LOG frame for each attachment. True when any byte moved.
 bool attachments_pump(struct attachments *attachments);
 // Ends all attachments, because the host is gone. The commands continue.

@@ -13,7 +13,11 @@
 #include "spawn.h"
 #include "terminal.h"
 
-enum { LIST_ENTRY_BYTES = 44 };
+enum {
+	LIST_ENTRY_BYTES = 44,
+	// More than the headers of one read.
+	LOG_HEADERS_BYTES = 256,
+};
 _Static_assert(KEPT_MAX * (LIST_ENTRY_BYTES + KEPT_ID_MAX_BYTES + KEPT_LABEL_MAX_BYTES) <= FRAME_PAYLOAD_MAX_BYTES,
 	       "the list of kept commands is one frame");
 
@@ -80,6 +84,8 @@ int kept_run(struct kept *kept, bool has_stdin, const struct run_request *reques
 	snprintf(command->label, sizeof command->label, "%s", request->label);
 	command->pid = *pid = spawned.pid;
 	command->is_terminal = spawned.is_terminal;
+	command->waits_for_readers = (request->options & RUN_WAIT) != 0;
+	command->slowest_position = UINT64_MAX;
 	command->started_ms = now_ms();
 	command->in_fd = spawned.in_fd;
 	command->in_ready = true;
@@ -185,13 +191,24 @@ void kept_wake(struct kept *kept, uint32_t source, uint32_t index)
 		command->out[source == SOURCE_KEPT_STDOUT ? 0 : 1].ready = true;
 }
 
+// Whether the log would drop bytes that an attachment has not read. Each part that is appended has a header.
+static bool must_wait(const struct kept_command *command, size_t bytes)
+{
+	const struct output_log *log = &command->log;
+	if (!command->waits_for_readers || command->slowest_position == UINT64_MAX)
+		return false;
+	uint64_t first = command->slowest_position > log->start ? command->slowest_position : log->start;
+	return log->end - first + bytes + LOG_HEADERS_BYTES > log->ring_bytes;
+}
+
 static bool pump_output(struct kept *kept, struct kept_command *command, int which)
 {
 	static uint8_t bytes[64 * 1024];
 	struct kept_output *out = &command->out[which];
-	if (out->fd < 0 || !out->ready)
+	size_t room = command->log.ring_bytes / 4 < sizeof bytes ? command->log.ring_bytes / 4 : sizeof bytes;
+	if (out->fd < 0 || !out->ready || must_wait(command, room))
 		return false;
-	size_t most = command->exited && out->left_bytes < sizeof bytes ? out->left_bytes : sizeof bytes;
+	size_t most = command->exited && out->left_bytes < room ? out->left_bytes : room;
 	ssize_t got = most == 0 ? 0 : read(out->fd, bytes, most);
 	if (got > 0) {
 		output_log_append(&command->log, which, bytes, (size_t)got);

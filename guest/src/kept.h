@@ -1,5 +1,5 @@
 // Kept commands outlive the host's connection. Their output goes into a log that drops its oldest bytes, so a kept
-// command never waits for a reader. The host chooses an id for each. It can attach by that id several times at once,
+// command waits for no reader, unless it was started with RUN_WAIT and a reader is attached. The host chooses an id for each. It can attach by that id several times at once,
 // and again after a lost connection.
 //
 //     running ──exit, outputs read to their end──► ended ──FORGET──► free        (FORGET kills a running one first)
@@ -29,6 +29,7 @@ struct kept_command {
 	char label[KEPT_LABEL_MAX_BYTES + 1];
 	pid_t pid;
 	bool is_terminal;
+	bool waits_for_readers; // else the log drops what they have not read
 	bool exited;
 	int status;
 	uint64_t started_ms, ended_ms; // milliseconds since 1970; 0: not ended
@@ -36,6 +37,7 @@ struct kept_command {
 	bool in_ready;
 	struct kept_output out[2];
 	struct output_log log;
+	uint64_t slowest_position; // of the attachments in the log; UINT64_MAX: none is attached
 };
 
 struct kept {

@@ -99,6 +99,7 @@ enum run_option {
 	RUN_TERMINAL = 1, // the command gets a terminal
 	RUN_KEEP = 2,	  // a kept command: it outlives the connection, and its output goes into a log
 	RUN_BUILTIN = 4,  // the program is a builtin (builtins.h)
+	RUN_WAIT = 8,	  // a kept command waits while an attachment has not read what its log would drop
 };
 
 enum refresh_option { REFRESH_KEEP_ENV = 1 };

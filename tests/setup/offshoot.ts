@@ -27,6 +27,10 @@ export interface Credentials {
   readonly password: string
   readonly edge_url: string
   readonly preview_suffix: string
+  readonly e2b_api_key: string
+  readonly e2b_api_url: string
+  readonly e2b_sandbox_url: string
+  readonly e2b_domain: string
 }
 
 interface RunningServices {

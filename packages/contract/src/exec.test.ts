@@ -24,6 +24,7 @@ describe('the body of an exec', () => {
     [{ cmd: 'cat', encoding: 'base64', stdin: 'no base64' }, 'stdin must be base64'],
     [{ cmd: 'cat', encoding: 'base64', stdin: 'YQ' }, 'stdin must be base64'],
     [{ cmd: 'cat', stdin_open: 1, background: true }, 'stdin_open must be a boolean'],
+    [{ cmd: 'cat', backpressure: true }, 'backpressure is for background commands'],
     [{ cmd: 'cat', stdin_open: true }, 'stdin_open is for background commands'],
     [{ cmd: 'cat', pty: { rows: 1, cols: 1 } }, 'pty is for background commands'],
     [{ cmd: 'cat', pty: [], background: true }, 'pty must be an object of rows and cols'],

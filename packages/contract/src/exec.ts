@@ -56,6 +56,11 @@ const execFields = z.object({
   background: optional(flag('background')),
   /** Of a background command: standard input stays open after `stdin` (`…/execs/{exec_id}/stdin`). */
   stdin_open: optional(flag('stdin_open')),
+  /**
+   * Of a background command: it waits while a client that follows its output has not read what would be dropped. It
+   * also waits for its first client, for at most 10 s. Without a client the oldest output is dropped.
+   */
+  backpressure: optional(flag('backpressure')),
   /** Of a background command: a terminal of this size is its input and output. Its output is then all stdout. */
   pty: optional(terminalSize('pty')),
 })
@@ -67,6 +72,7 @@ export const execBody = execFields.check(({ value, issues }) => {
   else if (value.cmd !== undefined && value.argv !== undefined) refuse('cmd and argv exclude each other')
   else if (!isEncoded(value.stdin ?? '', value.encoding)) refuse('stdin must be base64')
   else if (value.background !== true && value.stdin_open === true) refuse('stdin_open is for background commands')
+  else if (value.background !== true && value.backpressure === true) refuse('backpressure is for background commands')
   else if (value.background !== true && value.pty !== undefined) refuse('pty is for background commands')
 })
 export type ExecBody = z.infer<typeof execBody>

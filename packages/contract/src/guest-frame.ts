@@ -91,7 +91,7 @@ export const FrameType = {
 } as const
 
 /** Options of a RUN: on a terminal, kept after the connection ends, a builtin of the guest. */
-export const RunOption = { terminal: 1, keep: 2, builtin: 4 } as const
+export const RunOption = { terminal: 1, keep: 2, builtin: 4, wait: 8 } as const
 
 export const RefreshOption = { keepEnv: 1 } as const
 

@@ -37,6 +37,8 @@ export interface KeptOptions {
   readonly id: string
   readonly label: string
   readonly logBytes: number
+  /** The command waits while an attachment has not read what its log would drop. Early guests refuse it (EINVAL). */
+  readonly waits?: boolean | undefined
 }
 
 /** The strings of an environment, each `KEY=value`. */
@@ -46,7 +48,10 @@ export function environmentStrings(env: Readonly<Record<string, string>>): strin
 
 /** The payload of RUN. @throws GuestRunError E2BIG or EINVAL for a command that the guest would refuse */
 export function encodeCommand(command: GuestCommand, kept?: KeptOptions): Uint8Array {
-  const options = (command.pty === undefined ? 0 : RunOption.terminal) | (kept === undefined ? 0 : RunOption.keep)
+  const options =
+    (command.pty === undefined ? 0 : RunOption.terminal) |
+    (kept === undefined ? 0 : RunOption.keep) |
+    (kept?.waits === true ? RunOption.wait : 0)
   return encodeRun({
     options,
     size: command.pty ?? { rows: 0, cols: 0 },

@@ -22,11 +22,15 @@ afterEach(async () => {
 })
 
 const soon = () => deadlineFor('kept command')
-const keep = (id: string, script: string, more: Partial<GuestCommand> & { logBytes?: number } = {}) => {
-  const { logBytes, ...command } = more
+const keep = (
+  id: string,
+  script: string,
+  more: Partial<GuestCommand> & { logBytes?: number; waits?: boolean } = {},
+) => {
+  const { logBytes, waits, ...command } = more
   return link.keep(
     { argv: ['sh', '-c', script], ...command },
-    { id, label: script, ...(logBytes && { logBytes }) },
+    { id, label: script, waits, ...(logBytes && { logBytes }) },
     soon(),
   )
 }
@@ -254,5 +258,33 @@ describe('limits of kept commands', () => {
     expect(await refusal(link.keep({ argv: ['no-such-program'] }, { id: 'none' }, soon()))).toBe(constants.errno.ENOENT)
     await expect(attach('')).rejects.toThrow(RangeError)
     expect((await link.kept(soon())).map((kept) => kept.id)).toEqual(['twice'])
+  })
+
+  it('waits with RUN_WAIT until every attachment has read, and goes on when the slow one leaves', async () => {
+    const bytes = 4 * 1024 * 1024
+    await keep('slow', `head -c ${bytes} /dev/zero; echo end >&2`, { logBytes: 128 * 1024, waits: true })
+    const [fast, slow] = [await attach('slow'), await attach('slow')]
+    const all = chunksOf(fast)
+    await until('the log is full', async () => ((await find('slow'))?.nextOffset ?? 0) > 64 * 1024)
+    expect((await find('slow'))?.exit).toBeNull()
+    const first = await slow.output.iterator({ destroyOnReturn: false }).next()
+    expect((first.value as LogChunk).offset).toBe(0)
+    expect((await find('slow'))?.nextOffset).toBeLessThan(bytes)
+    slow.detach()
+    slow.output.destroy()
+    const chunks = await all
+    expect(chunks.reduce((sum, { bytes: { length } }) => sum + length, 0)).toBe(bytes + 4)
+    expect(
+      chunks.every(
+        ({ offset }, index) =>
+          offset === (index === 0 ? 0 : (chunks[index - 1]?.offset ?? 0) + (chunks[index - 1]?.bytes.length ?? 0)),
+      ),
+    ).toBe(true)
+  })
+
+  it('with RUN_WAIT loses its oldest output while nobody is attached', async () => {
+    await keep('alone', 'head -c 1000000 /dev/zero', { logBytes: 64 * 1024, waits: true })
+    await ended('alone')
+    expect((await find('alone'))?.oldestOffset).toBeGreaterThan(0)
   })
 })

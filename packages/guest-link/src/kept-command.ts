@@ -72,7 +72,7 @@ export type KeepOptions = Pick<KeptOptions, 'id'> & Partial<KeptOptions>
 
 export function withKeepDefaults(command: GuestCommand, options: KeepOptions): KeptOptions {
   const { label = '', logBytes = command.pty === undefined ? LOG_BYTES : TERMINAL_LOG_BYTES } = options
-  return { id: options.id, label, logBytes }
+  return { id: options.id, label, logBytes, waits: options.waits }
 }
 
 /** An id, which is also the payload of FORGET. @throws RangeError for an invalid id */

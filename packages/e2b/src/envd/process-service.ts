@@ -1,5 +1,5 @@
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
-import { backgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
+import { type BackgroundExec, backgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
 import { z } from 'zod'
 import { ControlRefused } from '../control/control-failure.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type StartRequest,
 } from '../generated/process/process_pb.js'
 import { callOf, type EnvdCall, userOf } from './call.ts'
+import { parseCommandLine } from './command-line.ts'
 import { type Followed, followOutput } from './follow-output.ts'
 import { asRpc, asRpcStream } from './rpc-failure.ts'
 
@@ -24,11 +25,10 @@ export const processService: ServiceImpl<typeof Process> = {
     asRpc(async () => {
       const running = (await listCommands(callOf(context))).filter(({ status }) => status === 'running')
       return {
-        processes: running.map(({ pid, argv, cwd, tag }) => ({
-          pid,
-          config: { cmd: argv[0] ?? '', args: argv.slice(1), envs: {}, ...(cwd !== null && { cwd }) },
-          ...(tag !== null && { tag }),
-        })),
+        processes: running.map(({ pid, cmd: line }) => {
+          const [cmd = '', ...args] = parseCommandLine(line)
+          return { pid, config: { cmd, args, envs: {} } }
+        }),
       }
     }),
 
@@ -96,44 +96,35 @@ export const processService: ServiceImpl<typeof Process> = {
     }),
 }
 
-/** Fields that an agent of an earlier version leaves out have defaults. */
-const command = backgroundExec.extend({
-  argv: z.array(z.string()).default([]),
-  cwd: z.string().nullable().default(null),
-  tag: z.string().nullable().default(null),
-})
-type Command = z.infer<typeof command>
+type Command = BackgroundExec
 
 function follow(call: EnvdCall, followed: Followed, context: HandlerContext) {
   return asRpcStream(call, followOutput(call, followed, context))
 }
 
 function listCommands(call: EnvdCall): Promise<Command[]> {
-  return call.control.read(z.array(command), call.request('GET', '/execs'))
+  return call.control.read(z.array(backgroundExec), call.request('GET', '/execs'))
 }
 
 /** @throws {ConnectError} NotFound also for a process that has ended */
 async function findRunning(call: EnvdCall, selected: ProcessSelector | undefined): Promise<Command> {
   const name = selected?.selector.value
-  const found = typeof name === 'number' ? await findByPid(call, name) : await findByTag(call, name ?? '')
+  // Processes are not named by tags, which no published client sets.
+  const found = typeof name === 'number' ? await findByPid(call, name) : undefined
   if (found?.status === 'running') return found
   throw new ConnectError(`process ${name ?? ''} not found`, Code.NotFound)
 }
 
 async function findByPid(call: EnvdCall, pid: number): Promise<Command | undefined> {
   try {
-    return await call.control.read(command, call.request('GET', `/execs/${pid}`))
+    return await call.control.read(backgroundExec, call.request('GET', `/execs/${pid}`))
   } catch (error) {
     if (error instanceof ControlRefused && error.status === 404) return undefined
     throw error
   }
 }
 
-async function findByTag(call: EnvdCall, tag: string): Promise<Command | undefined> {
-  return (await listCommands(call)).find((each) => each.tag === tag && each.status === 'running')
-}
-
-function begin(call: EnvdCall, { process, pty, tag, stdin }: StartRequest, context: HandlerContext) {
+function begin(call: EnvdCall, { process, pty, stdin }: StartRequest, context: HandlerContext) {
   if (process === undefined) throw new ConnectError('process is required', Code.InvalidArgument)
   const { size } = pty ?? {}
   const json = {
@@ -143,8 +134,7 @@ function begin(call: EnvdCall, { process, pty, tag, stdin }: StartRequest, conte
     user: userOf(context.requestHeader.get('authorization')),
     ...timeLimitOf(context),
     background: true,
-    hold: true,
-    ...(tag && { tag }),
+    backpressure: true,
     // Early clients do not say, and always write.
     ...(size === undefined ? { stdin_open: stdin ?? true } : { pty: { rows: size.rows || 24, cols: size.cols || 80 } }),
   }

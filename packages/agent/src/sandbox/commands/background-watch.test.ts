@@ -39,7 +39,7 @@ async function begin(name: string): Promise<void> {
   const own = join(folder, name)
   const options = { folder: own, consolePath: join(own, 'console.log'), log: silent }
   await mkdir(own, { recursive: true })
-  const background = { watched: new Set<string>(), attachments: new Map(), limits: new Map() }
+  const background = { watched: new Set<string>(), attachments: new Map(), waiting: new Map(), limits: new Map() }
   const vm = { hasEnded: false, link: async () => link }
   // Only the fields that the code under test uses.
   const manifest = { status: 'running', run_as: {} }

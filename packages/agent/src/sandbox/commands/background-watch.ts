@@ -23,22 +23,45 @@ import type { Sandbox } from '../model/sandbox.ts'
 
 /** Prefix of background commands' ids in the guest. Terminals have another one (`terminal.ts`). */
 export const BACKGROUND_PREFIX = 'exec:'
+/** Milliseconds for which a command with backpressure waits for the first client. */
+const FIRST_FOLLOWER_MS = 10_000
 /** Milliseconds before a retry if the guest cannot be reached, for example because its sandbox is paused. */
 const RETRY_MS = 1000
+
+interface Started {
+  readonly timeoutAt: Date | null
+  readonly input: { readonly bytes: Buffer | undefined; readonly isOpen: boolean }
+  /** No output is read before a client follows it, or some seconds have passed. */
+  readonly waitsForFollower: boolean
+}
 
 /** Watches a command that has just started. @throws ApiError if the guest does not answer; the command runs nevertheless */
 export async function watchStarted(
   sandbox: Sandbox,
   execId: string,
-  timeoutAt: Date | null,
-  input: { readonly bytes: Buffer | undefined; readonly isOpen: boolean },
+  { timeoutAt, input, waitsForFollower }: Started,
 ): Promise<void> {
   if (timeoutAt !== null) limit(sandbox, execId, timeoutAt)
   const attachment = await attach(sandbox, execId, 0)
+  if (waitsForFollower) pauseUntilFollowed(sandbox, execId, attachment)
   void record(sandbox, execId, attachment, NOTHING_LOGGED)
   const { stdin } = attachment
   if (input.bytes !== undefined) stdin.write(input.bytes)
   if (!input.isOpen) stdin.end()
+}
+
+/** The guest holds a command back while an attachment does not read, so this one does not read at first. */
+function pauseUntilFollowed(sandbox: Sandbox, execId: string, { output }: GuestAttachment): void {
+  const { waiting } = sandbox.background
+  output.pause()
+  const resume = () => {
+    clearTimeout(timer)
+    waiting.delete(execId)
+    output.resume()
+  }
+  const timer = setTimeout(resume, FIRST_FOLLOWER_MS)
+  waiting.set(execId, resume)
+  output.once('close', resume)
 }
 
 /**

@@ -42,7 +42,7 @@ describe('a background command', () => {
       consolePath: join(own, 'console.log'),
       log: pino({ level: 'silent' }),
     })
-    const background = { watched: new Set<string>(), attachments: new Map(), limits: new Map() }
+    const background = { watched: new Set<string>(), attachments: new Map(), waiting: new Map(), limits: new Map() }
     // Only the fields that the code under test uses.
     const manifest = { status: 'running', run_as: {} }
     sandbox = { manifest, vm: { hasEnded: false, link: async () => link }, background, log } as unknown as Sandbox
@@ -135,5 +135,12 @@ describe('a background command', () => {
 
   it('with a program that does not exist does not start', async () => {
     await expect(start({ argv: ['no-such-program'] })).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('with backpressure waits for its first client, which gets all of its output', async () => {
+    const bytes = 5_000_000
+    const id = await start({ cmd: `head -c ${bytes} /dev/zero`, backpressure: true })
+    expect(await findBackground(sandbox, id)).toMatchObject({ oldest_offset: 0, exit_code: null })
+    expect((await outputOf(id)).length).toBe(bytes)
   })
 })

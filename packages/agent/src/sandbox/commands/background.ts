@@ -3,13 +3,17 @@
  * agent stores nothing about them: a restarted agent asks the guest.
  */
 import { randomUUID } from 'node:crypto'
+import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BackgroundExec, BackgroundStarted } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import type { ExecBody } from '@offshoot/contract/exec'
 import { isUuid } from '@offshoot/contract/ids'
 import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
-import type { KeptCommand } from '@offshoot/guest-link/kept-command'
+import type { GuestCommand } from '@offshoot/guest-link/guest-command'
+import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
+import type { GuestLink } from '@offshoot/guest-link/link'
+import type { KeepOptions, KeptCommand } from '@offshoot/guest-link/kept-command'
 import type { TerminalSize } from '@offshoot/guest-link/terminal-size'
 import { formatLabel, parseLabel } from './background-label.ts'
 import { adoptBackground, BACKGROUND_PREFIX, watchStarted } from './background-watch.ts'
@@ -36,19 +40,31 @@ export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise
     stdin: stdin === undefined && !isOpen && pty === undefined ? 'none' : 'pipe',
     ...(pty !== undefined && { pty, env: { ...TERMINAL_ENVIRONMENT, ...body.env } }),
   } as const
-  const options = { id: keptId(execId), label: formatLabel(timeoutAt, shownCommand(body)), logBytes: OUTPUT_BYTES }
+  const isHeld = body.backpressure === true
+  const label = formatLabel(timeoutAt, shownCommand(body))
+  const options = { id: keptId(execId), label, logBytes: OUTPUT_BYTES, waits: isHeld }
   const { watched } = sandbox.background
   watched.add(execId)
   try {
-    const { pid } = await withGuest(sandbox, (link) =>
-      link.keep(command, options, guestDeadline('start of a background command')),
-    )
+    const { pid } = await withGuest(sandbox, (link) => keep(link, command, options))
     const input = { bytes: bytesOf(stdin, body.encoding), isOpen: isOpen || pty !== undefined }
-    await watchStarted(sandbox, execId, timeoutAt, input)
+    await watchStarted(sandbox, execId, { timeoutAt, input, waitsForFollower: isHeld })
     return { pid, exec_id: execId }
   } catch (error) {
     watched.delete(execId)
     throw error
+  }
+}
+
+/** A guest program from before `waits` refuses it. The command then runs without. */
+async function keep(link: GuestLink, command: GuestCommand, options: KeepOptions): Promise<{ readonly pid: number }> {
+  const deadline = guestDeadline('start of a background command')
+  try {
+    return await link.keep(command, options, deadline)
+  } catch (error) {
+    const isRefused = error instanceof GuestRunError && error.errno === constants.errno.EINVAL
+    if (!isRefused || options.waits !== true) throw error
+    return link.keep(command, { ...options, waits: false }, deadline)
   }
 }
 
@@ -160,8 +176,12 @@ export async function removeBackground(sandbox: Sandbox, execId: string): Promis
 }
 
 /** The output of a command from an offset, then live. @throws ApiError 404 */
-export function attachBackground(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
-  return withGuest(sandbox, (link) => link.attach(keptId(execId), { fromOffset }, guestDeadline('attaching')))
+export async function attachBackground(sandbox: Sandbox, execId: string, fromOffset: number): Promise<GuestAttachment> {
+  const attachment = await withGuest(sandbox, (link) =>
+    link.attach(keptId(execId), { fromOffset }, guestDeadline('attaching')),
+  )
+  sandbox.background.waiting.get(execId)?.()
+  return attachment
 }
 
 function keptId(execId: string): string {

@@ -52,12 +52,13 @@ export class Sandbox {
   /** The console, and the output of commands. */
   readonly log: SandboxLog
   /**
-   * Background commands that the agent watches, its attachments to them, and timers of those with a time limit
+   * Background commands that the agent watches, its attachments to them, what to call when a client follows one that waits for it, and timers of those with a time limit
    * (`background-watch.ts`).
    */
   readonly background = {
     watched: new Set<string>(),
     attachments: new Map<string, GuestAttachment>(),
+    waiting: new Map<string, () => void>(),
     limits: new Map<string, NodeJS.Timeout>(),
   }
   /** Aborts when a delete begins: all other changes are cancelled, with `404 sandbox not found`. */

@@ -233,16 +233,6 @@ static int on_moved_to(int folder, const struct inotify_event *event, const char
 	return 0;
 }
 
-// A file that open made with O_TMPFILE has no name. The kernel reports its changes under '#' and its inode's number.
-static bool is_of_unnamed_file(const struct inotify_event *event, const char *path)
-{
-	char real[PATH_MAX];
-	struct stat about;
-	if (event->name[0] != '#' || strspn(event->name + 1, "0123456789") != strlen(event->name + 1))
-		return false;
-	return real_path(path, real) && lstat(real, &about) != 0 && errno == ENOENT;
-}
-
 // Returns 0, an errno, or -1 when the watched folder itself is gone.
 static int take_event(const struct inotify_event *event)
 {
@@ -273,7 +263,7 @@ static int take_event(const struct inotify_event *event)
 		report(CREATED, is_folder, path, "");
 	else if ((event->mask & IN_DELETE) != 0)
 		report(DELETED, is_folder, path, "");
-	else if (!is_of_unnamed_file(event, path))
+	else
 		report(MODIFIED, is_folder, path, "");
 	return (event->mask & IN_CREATE) != 0 && is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 }

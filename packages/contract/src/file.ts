@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { once } from './page.ts'
-import { queryFlag, queryInteger } from './query-fields.ts'
+import { queryFlag } from './query-fields.ts'
 
 /**
  * Files of a sandbox. A path in a query is absolute and percent-encoded, and may hold any byte except NUL. JSON cannot
@@ -21,11 +21,6 @@ export const fileEntry = z.object({
   mode: z.string(),
   /** Unix time in seconds. */
   mtime: z.int(),
-  uid: z.int(),
-  gid: z.int(),
-  /** Names of the owner and the group in the sandbox; the number where the sandbox has no name for it. */
-  user: z.string(),
-  group: z.string(),
   /** Target of a symbolic link; absent for other types. */
   target: z.string().optional(),
   /** Percent-encoded path; present only if the path is not valid UTF-8. */
@@ -41,10 +36,7 @@ const shownPath = {
   path_encoded: z.string().optional(),
 }
 
-/**
- * Answer of `GET fs/dir`. Entries are sorted by the bytes of their names. With `depth`, the entries of a directory
- * follow the directory.
- */
+/** Answer of `GET fs/dir`. Entries are sorted by the bytes of their names. */
 export const folderListing = z.object({ ...shownPath, entries: z.array(fileEntry) })
 
 /** Answer of `PUT fs`. */
@@ -78,33 +70,20 @@ const mode = z
   .transform((text) => Number.parseInt(text, 8))
   .optional()
 
-/** User name or numeric id, whose rights apply and who owns what is made. Default: `root`. */
-const user = once('user')
-  .min(1, 'user must not be empty')
-  .max(64, 'user must be at most 64 characters')
-  .refine((text) => !text.includes('\0'), 'user must not contain NUL')
-  .optional()
-
-/** Levels that one listing shows at most. */
-const MAX_DEPTH = 64
-
 /**
  * The route takes `path` from the raw query bytes, not from here. The schema documents it, and checks the other
  * parameters.
  */
-export const pathQuery = z.object({ path, user })
-/** Query of `GET fs/dir`. With a depth of 2, the entries of its directories are listed as well, and so on. */
-export const listQuery = z.object({ path, user, depth: queryInteger('depth', 1, MAX_DEPTH).default(1) })
+export const pathQuery = z.object({ path })
 /** Query of `PUT fs`. Default mode: a replaced file keeps its own; a new file gets 0644. */
-export const writeQuery = z.object({ path, user, mode })
+export const writeQuery = z.object({ path, mode })
 /** Query of `DELETE fs` and `GET fs/watch`. */
-export const recursiveQuery = z.object({ path, user, recursive: queryFlag('recursive') })
+export const recursiveQuery = z.object({ path, recursive: queryFlag('recursive') })
 /** Query of `POST fs/mkdir`. With `parents`, missing parents are created, and an existing folder is no error. */
-export const mkdirQuery = z.object({ path, user, mode, parents: queryFlag('parents') })
+export const mkdirQuery = z.object({ path, mode, parents: queryFlag('parents') })
 /** Query of `POST fs/move`, a rename. With `overwrite`, an existing file at `to` is replaced. */
 export const moveQuery = z.object({
   path,
-  user,
   to: once('to'),
   overwrite: queryFlag('overwrite'),
   parents: queryFlag('parents'),

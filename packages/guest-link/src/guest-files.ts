@@ -11,10 +11,7 @@ import type { GuestProcess } from './guest-process.ts'
 
 export type GuestPath = string | Uint8Array
 
-/**
- * Options of every operation. Every operation may throw GuestFileError, GuestLinkLost and DeadlineExceeded, and
- * GuestRunError for an unknown user.
- */
+/** Options of every operation. Every operation may throw GuestFileError, GuestLinkLost and DeadlineExceeded. */
 export interface FileOptions {
   /** Name or number of the user whose rights apply. Default: root. */
   readonly user?: string | undefined
@@ -254,10 +251,7 @@ export class GuestFiles {
       const process = await this.#runBuiltin(name, argv, { user: options.user, deadline: options.deadline })
       return new FileOperation(process, options.deadline)
     } catch (error) {
-      if (!(error instanceof GuestRunError)) throw error
-      // A builtin that did not start has looked at no path, so it is the user who does not exist.
-      const isUserUnknown = error.errno === constants.errno.ENOENT && options.user !== undefined
-      throw isUserUnknown ? error : new GuestFileError(error.errno, error.message)
+      throw error instanceof GuestRunError ? new GuestFileError(error.errno, error.message) : error
     }
   }
 }

@@ -1,23 +1,13 @@
-import { pathQuery } from '@offshoot/contract/file'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseQueryPath } from './parse-query-path.ts'
 import type { Sandbox } from '../../sandbox/model/sandbox.ts'
-import { parseQuery } from '../request/parse-query.ts'
 import { ownSandbox } from '../request/require-credential.ts'
 
-export interface FileTarget {
-  readonly sandbox: Sandbox
-  readonly path: Buffer
-  /** Whose rights apply; `undefined`: root's. */
-  readonly user: string | undefined
-}
-
-/** The sandbox, the path and the user that a request names. @throws ApiError 404, 400 */
-export function findTarget({ host }: Agent, request: FastifyRequest): FileTarget {
+/** The sandbox and the path that a request names. @throws ApiError 404, 400 */
+export function findTarget({ host }: Agent, request: FastifyRequest): { sandbox: Sandbox; path: Buffer } {
   const sandbox = ownSandbox(host.sandboxes, request)
   if (sandbox === null) throw new ApiError('sandboxNotFound')
-  const path = parseQueryPath(request.raw.url ?? '')
-  return { sandbox, path, user: parseQuery(pathQuery, request).user }
+  return { sandbox, path: parseQueryPath(request.raw.url ?? '') }
 }

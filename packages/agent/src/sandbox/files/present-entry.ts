@@ -1,24 +1,22 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
 import type { FileEntry as GuestEntry } from '@offshoot/guest-link/file-entry'
-import { type OwnerNames, ownerNames } from './owner-names.ts'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 const SLASH = Buffer.from('/')
 const UNRESERVED = /[\w.~/-]/
 
-/** The API's description of the file at a path, as a user sees it. @throws ApiError */
-export async function statEntry(sandbox: Sandbox, path: Buffer, user: string | undefined): Promise<FileEntry> {
-  const deadline = guestDeadline(`a file of ${sandbox.id}`)
-  return withGuest(sandbox, async ({ files }) => {
-    const entry = await files.stat(path, { user, deadline })
-    return presentEntry(path, entry, await ownerNames(sandbox, files, [entry], deadline))
-  })
+/** The API's description of the file at a path. @throws ApiError */
+export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
+  return presentEntry(
+    path,
+    await withGuest(sandbox, ({ files }) => files.stat(path, { deadline: guestDeadline(`a file of ${sandbox.id}`) })),
+  )
 }
 
 /** The API's description of an entry. @param path of the entry itself */
-export function presentEntry(path: Buffer, entry: GuestEntry, { users, groups }: OwnerNames): FileEntry {
+export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
   return {
     name: lastPart(path).toString(),
     ...nameFields('path', path),
@@ -27,10 +25,6 @@ export function presentEntry(path: Buffer, entry: GuestEntry, { users, groups }:
     size: entry.size,
     mode: entry.mode.toString(8).padStart(4, '0'),
     mtime: Math.floor(entry.mtimeMs / 1000),
-    uid: entry.uid,
-    gid: entry.gid,
-    user: users.get(entry.uid) ?? String(entry.uid),
-    group: groups.get(entry.gid) ?? String(entry.gid),
     ...(entry.target !== null && nameFields('target', entry.target)),
   }
 }

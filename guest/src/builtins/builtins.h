@@ -19,6 +19,8 @@ int builtin_read(char *const *argv);	// path, offset, length or "" for the rest
 int builtin_write(char *const *argv);	// path, octal mode or "", parents 0|1
 int builtin_stat(char *const *argv);	// path
 int builtin_list(char *const *argv);	// path
+int builtin_describe(char *const *argv); // path
+int builtin_walk(char *const *argv);	// path, depth
 int builtin_remove(char *const *argv);	// path, recursive 0|1
 int builtin_mkdir(char *const *argv);	// path, octal mode or "", parents 0|1
 int builtin_move(char *const *argv);	// from, to, overwrite 0|1, parents 0|1

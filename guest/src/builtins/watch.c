@@ -15,6 +15,7 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
+#include "builtins/draft-name.h"
 #include "bytes.h"
 
 enum {
@@ -40,6 +41,7 @@ struct pending_move {
 	bool is_pending;
 	uint32_t cookie;
 	bool is_folder;
+	bool is_draft;
 	int folder; // the index of the moved folder when it is watched, else NOWHERE
 	char path[PATH_MAX];
 };
@@ -84,6 +86,23 @@ static void report(enum change change, bool is_folder, const char *path, const c
 	answer_bytes(record, sizeof record);
 	answer_bytes(path, strlen(path));
 	answer_bytes(target, strlen(target));
+}
+
+// The name `#INODE` of a file without a name (O_TMPFILE), which the kernel uses in events. A file may really have such a
+// name, so a name that exists is not one. When it was removed meanwhile, its removal is reported.
+static bool is_unnamed(const char *name, const char *path)
+{
+	struct stat about;
+	char file[PATH_MAX];
+	if (name[0] != '#' || name[1] == '\0' || name[1 + strspn(name + 1, "0123456789")] != '\0')
+		return false;
+	return real_path(path, file) && lstat(file, &about) != 0 && errno == ENOENT;
+}
+
+// The builtin `write` makes drafts. Callers see the files that they become.
+static bool is_draft(bool is_folder, const char *name)
+{
+	return !is_folder && draft_name_matches(name);
 }
 
 static int find_folder(int watch)
@@ -140,7 +159,7 @@ static int scan_folder(int index, bool reports)
 		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0 ||
 		    fstatat(dirfd(listing), found->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
 			continue;
-		if (reports && entry_path(index, found->d_name, entry))
+		if (reports && !is_draft(S_ISDIR(about.st_mode), found->d_name) && entry_path(index, found->d_name, entry))
 			report(CREATED, S_ISDIR(about.st_mode), entry, "");
 		if (S_ISDIR(about.st_mode) && is_recursive)
 			error = watch_folder(index, found->d_name, reports);
@@ -197,7 +216,8 @@ static void report_pending_as_deleted(void)
 	if (!pending_move.is_pending)
 		return;
 	pending_move.is_pending = false;
-	report(DELETED, pending_move.is_folder, pending_move.path, "");
+	if (!pending_move.is_draft)
+		report(DELETED, pending_move.is_folder, pending_move.path, "");
 	if (pending_move.folder != NOWHERE)
 		unwatch(pending_move.folder);
 }
@@ -208,6 +228,7 @@ static void begin_move(int folder, const struct inotify_event *event, const char
 	pending_move.is_pending = true;
 	pending_move.cookie = event->cookie;
 	pending_move.is_folder = is_folder;
+	pending_move.is_draft = is_draft(is_folder, event->name);
 	pending_move.folder = is_folder && is_recursive ? find_child(folder, event->name) : NOWHERE;
 	snprintf(pending_move.path, sizeof pending_move.path, "%s", path);
 }
@@ -221,7 +242,11 @@ static int on_moved_to(int folder, const struct inotify_event *event, const char
 		return is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 	}
 	pending_move.is_pending = false;
-	report(MOVED, is_folder, pending_move.path, path);
+	// A draft takes the place of the file with its final name.
+	if (pending_move.is_draft)
+		report(MODIFIED, is_folder, path, "");
+	else
+		report(MOVED, is_folder, pending_move.path, path);
 	if (pending_move.folder == NOWHERE)
 		return is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 	char *name = strdup(event->name);
@@ -259,11 +284,13 @@ static int take_event(const struct inotify_event *event)
 	bool is_folder = (event->mask & IN_ISDIR) != 0;
 	if ((event->mask & IN_MOVED_FROM) != 0)
 		begin_move(folder, event, path);
+	else if (is_draft(is_folder, event->name))
+		return 0;
 	else if ((event->mask & IN_CREATE) != 0)
 		report(CREATED, is_folder, path, "");
 	else if ((event->mask & IN_DELETE) != 0)
 		report(DELETED, is_folder, path, "");
-	else
+	else if (!is_unnamed(event->name, path))
 		report(MODIFIED, is_folder, path, "");
 	return (event->mask & IN_CREATE) != 0 && is_folder && is_recursive ? watch_folder(folder, event->name, true) : 0;
 }

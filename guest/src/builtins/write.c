@@ -9,32 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
+#include "builtins/draft-name.h"
 #include "builtins/resolved-path.h"
 
 struct draft {
 	int fd;
 	bool has_name;
-	char name[48]; // the hidden name of the draft, if only between link and rename
+	char name[DRAFT_NAME_BYTES]; // the hidden name of the draft, if only between link and rename
 	bool replaces;
 	struct stat old;
 };
-
-static int choose_name(struct draft *draft)
-{
-	uint64_t parts[2];
-	if (getrandom(parts, sizeof parts, 0) != (ssize_t)sizeof parts)
-		return EIO;
-	snprintf(draft->name, sizeof draft->name, ".offshoot-%016llx%016llx", (unsigned long long)parts[0],
-		 (unsigned long long)parts[1]);
-	return 0;
-}
 
 // Only a regular file that this user may write can be replaced.
 static int check_replaced(const struct resolved_path *resolved, struct draft *draft)
@@ -75,7 +65,7 @@ static int start_cleanup(const struct resolved_path *resolved, const struct draf
 static int open_draft(const struct resolved_path *resolved, struct draft *draft, int *cleanup)
 {
 	*cleanup = -1;
-	int error = choose_name(draft);
+	int error = draft_name_choose(draft->name);
 	if (error != 0)
 		return error;
 	draft->fd = openat(resolved->parent, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);

@@ -2,9 +2,17 @@
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { CHANGE_BYTES, changeTextBytes, decodeChange, type FileChange } from './file-change.ts'
-import { decodeEntry, ENTRY_BYTES, entryTextBytes, type FileEntry } from './file-entry.ts'
+import { EntryOperation } from './entry-operation.ts'
+import {
+  decodeEntry,
+  detailedEntries,
+  ENTRY_BYTES,
+  plainEntries,
+  type DetailedFileEntry,
+  type FileEntry,
+} from './file-entry.ts'
 import { FileOperation } from './file-operation.ts'
+import { startWatch, type FileWatch } from './file-watch.ts'
 import { GuestFileError } from './guest-file-error.ts'
 import { GuestRunError } from './guest-link-error.ts'
 import type { GuestProcess } from './guest-process.ts'
@@ -13,7 +21,10 @@ export type GuestPath = string | Uint8Array
 
 /** Options of every operation. Every operation may throw GuestFileError, GuestLinkLost and DeadlineExceeded. */
 export interface FileOptions {
-  /** Name or number of the user whose rights apply. Default: root. */
+  /**
+   * Name or number of the user whose rights apply, and who owns new files. Default: root. An unknown name is a
+   * GuestRunError.
+   */
   readonly user?: string | undefined
   /** Limits every wait up to the result. It does not limit a stream or an iterator that is the result. */
   readonly deadline?: Deadline | undefined
@@ -57,13 +68,6 @@ export interface LayerUnpacked {
   readonly bytes: number
   /** Number of device nodes, which are not made. */
   readonly leftOut: number
-}
-
-/** A running watch. Iterate {@link changes} once. */
-export interface FileWatch {
-  /** Ends after {@link close}, or when the folder is removed or moved away. */
-  readonly changes: AsyncIterable<FileChange>
-  close(): void
 }
 
 /** Starts a builtin of the guest. */
@@ -118,24 +122,24 @@ export class GuestFiles {
   }
 
   /** Describes the path itself; does not follow a link. */
-  async stat(path: GuestPath, options: FileOptions = {}): Promise<FileEntry> {
-    const operation = await this.#start('stat', [path], options)
-    const entry = await nextEntry(operation)
-    if (entry === undefined) throw new GuestFileError(constants.errno.EIO, 'the guest gave no result')
-    return entry
+  async stat(path: GuestPath, options: FileOptions = {}): Promise<DetailedFileEntry> {
+    const operation = await this.#startEntries('describe', [path], options, { name: 'stat', argv: [path] })
+    return operation.one()
   }
 
-  /** Lists a folder, unsorted. The first step of the iteration fails with ENOENT, ENOTDIR or EACCES. */
-  async *list(path: GuestPath, options: FileOptions = {}): AsyncGenerator<FileEntry, void, undefined> {
-    const operation = await this.#start('list', [path], options)
-    try {
-      for (let entry = await nextEntry(operation); entry !== undefined; entry = await nextEntry(operation)) {
-        operation.dropDeadline()
-        yield entry
-      }
-    } finally {
-      operation.cancel()
-    }
+  /**
+   * Lists a folder, unsorted. With a depth also the content of folders in it, but follows no link. Leaves out entries
+   * that are removed meanwhile, and the content of folders that the user may not read. The first step of the iteration
+   * fails with ENOENT, ENOTDIR or EACCES, and with ENOSYS if the guest of an earlier release cannot list so deep.
+   */
+  async *list(
+    path: GuestPath,
+    options: FileOptions & { readonly depth?: number | undefined } = {},
+  ): AsyncGenerator<DetailedFileEntry, void, undefined> {
+    const { depth = 1 } = options
+    const older = depth === 1 ? { name: 'list', argv: [path] } : undefined
+    const operation = await this.#startEntries('walk', [path, String(depth)], options, older)
+    yield* operation.all()
   }
 
   /**
@@ -235,50 +239,34 @@ export class GuestFiles {
     options: FileOptions & { readonly recursive?: boolean | undefined } = {},
   ): Promise<FileWatch> {
     const operation = await this.#start('watch', [path, flag(options.recursive)], options)
-    if ((await nextChange(operation)) !== 'ready')
-      throw new GuestFileError(constants.errno.EIO, 'the watch did not start')
-    operation.dropDeadline()
-    let isClosed = false
-    const close = () => {
-      isClosed = true
-      operation.cancel()
+    return startWatch(operation)
+  }
+
+  /** @param older of guests of earlier releases, which do not know the builtin */
+  async #startEntries(
+    name: string,
+    argv: readonly GuestPath[],
+    options: FileOptions,
+    older: { readonly name: string; readonly argv: readonly GuestPath[] } | undefined,
+  ): Promise<EntryOperation> {
+    try {
+      return new EntryOperation(await this.#start(name, argv, options), detailedEntries)
+    } catch (error) {
+      const isUnknown = error instanceof GuestFileError && error.errno === constants.errno.ENOSYS
+      if (!isUnknown || older === undefined) throw error
+      return new EntryOperation(await this.#start(older.name, older.argv, options), plainEntries)
     }
-    return { changes: changesOf(operation, () => isClosed), close }
   }
 
   async #start(name: string, argv: readonly GuestPath[], options: FileOptions): Promise<FileOperation> {
+    const { user, deadline } = options
     try {
-      const process = await this.#runBuiltin(name, argv, { user: options.user, deadline: options.deadline })
-      return new FileOperation(process, options.deadline)
+      return new FileOperation(await this.#runBuiltin(name, argv, { user, deadline }), deadline)
     } catch (error) {
-      throw error instanceof GuestRunError ? new GuestFileError(error.errno, error.message) : error
+      if (!(error instanceof GuestRunError)) throw error
+      // A missing file would fail later, in the builtin.
+      if (error.errno === constants.errno.ENOENT) throw new GuestRunError(error.errno, `no such user: ${user}`)
+      throw new GuestFileError(error.errno, error.message)
     }
-  }
-}
-
-async function nextEntry(operation: FileOperation): Promise<FileEntry | undefined> {
-  const fixed = await operation.next(ENTRY_BYTES)
-  return fixed === undefined ? undefined : decodeEntry(fixed, await operation.result(entryTextBytes(fixed)))
-}
-
-async function nextChange(operation: FileOperation): Promise<FileChange | 'ready' | 'ended'> {
-  const fixed = await operation.result(CHANGE_BYTES)
-  return decodeChange(fixed, await operation.result(changeTextBytes(fixed)))
-}
-
-async function* changesOf(
-  operation: FileOperation,
-  isClosed: () => boolean,
-): AsyncGenerator<FileChange, void, undefined> {
-  try {
-    for (;;) {
-      const change = await nextChange(operation)
-      if (change === 'ended') return
-      if (change !== 'ready') yield change
-    }
-  } catch (error) {
-    if (!isClosed()) throw error
-  } finally {
-    operation.cancel()
   }
 }

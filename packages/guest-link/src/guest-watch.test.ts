@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { FileChange } from './file-change.ts'
-import type { FileWatch } from './guest-files.ts'
+import type { FileWatch } from './file-watch.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, deadlineFor } from './testing/host-guest.ts'
 import { until } from './testing/observe.ts'
@@ -106,6 +107,39 @@ for i in range(20000):
     const late = linesOf(unread)
     await comes(late.lines, 'overflow')
     unread.close()
+  })
+
+  it('reports no temporary names of files that are written', async () => {
+    await writeFile(join(home, 'old'), 'old')
+    await writeFile(join(home, '#12'), '')
+    const watch = await link.files.watch(home, { recursive: true })
+    const { lines } = linesOf(watch)
+    await link.files.write(join(home, 'new'), Readable.from(['a', 'b']))
+    await link.files.write(join(home, 'old'), Readable.from(['a', 'b']))
+    await link.files.write(join(home, 'd/deep'), Readable.from(['x']), { parents: true })
+    sh(`python3 -c "
+import os
+fd = os.open('.', os.O_TMPFILE | os.O_WRONLY)
+os.write(fd, b'x')
+os.link('/proc/self/fd/%d' % fd, 'linked', follow_symlinks=True)
+os.close(os.open('.', os.O_TMPFILE | os.O_WRONLY))
+"`)
+    // Files whose names only look like temporary ones.
+    sh(`echo x >> '#12'; : > '#'; : > '#13x'; mkdir .offshoot-${'0'.repeat(32)}; : > last`)
+    await comes(lines, 'created last')
+    expect(lines.filter((line, i) => line !== lines[i - 1])).toEqual([
+      'created new',
+      'modified old',
+      'created d/',
+      'created d/deep',
+      'created linked',
+      'modified #12',
+      'created #',
+      'created #13x',
+      `created .offshoot-${'0'.repeat(32)}/`,
+      'created last',
+    ])
+    watch.close()
   })
 
   it('refuses a missing path or a file, and ends after close', async () => {

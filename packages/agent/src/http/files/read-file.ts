@@ -5,8 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseByteRange } from './parse-byte-range.ts'
 import { guestDeadline, withGuest } from '../../sandbox/model/guest-access.ts'
-import type { Sandbox } from '../../sandbox/model/sandbox.ts'
-import { findTarget } from './find-target.ts'
+import { findTarget, type FileTarget } from './find-target.ts'
 
 interface Part {
   readonly offset?: number
@@ -20,22 +19,19 @@ export function readFile(server: FastifyInstance, agent: Agent): void {
     method: ['GET', 'HEAD'],
     url: '/v1/sandboxes/:id/fs',
     handler: async (request, reply) => {
-      const { sandbox, path } = findTarget(agent, request)
-      const answer = new FileAnswer(sandbox, path, reply, agent.stopping)
+      const answer = new FileAnswer(findTarget(agent, request), reply, agent.stopping)
       return request.method === 'HEAD' ? answer.head() : answer.get(request)
     },
   })
 }
 
 class FileAnswer {
-  readonly #sandbox: Sandbox
-  readonly #path: Buffer
+  readonly #target: FileTarget
   readonly #reply: FastifyReply
   readonly #stopping: AbortSignal
 
-  constructor(sandbox: Sandbox, path: Buffer, reply: FastifyReply, stopping: AbortSignal) {
-    this.#sandbox = sandbox
-    this.#path = path
+  constructor(target: FileTarget, reply: FastifyReply, stopping: AbortSignal) {
+    this.#target = target
     this.#reply = reply
     this.#stopping = stopping
   }
@@ -84,8 +80,9 @@ class FileAnswer {
   }
 
   async #open(part: Part): Promise<{ readonly stat: FileEntry; readonly stream: Readable }> {
-    const { stat, stream } = await withGuest(this.#sandbox, ({ files }) =>
-      files.read(this.#path, { ...part, deadline: guestDeadline(`a file of ${this.#sandbox.id}`) }),
+    const { sandbox, path, user } = this.#target
+    const { stat, stream } = await withGuest(sandbox, ({ files }) =>
+      files.read(path, { ...part, user, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
     )
     return { stat, stream: addAbortSignal(this.#stopping, stream) }
   }

@@ -1,8 +1,7 @@
 import { addAbortSignal } from 'node:stream'
 import type { ArchiveUnpacked } from '@offshoot/contract/file'
 import { GuestFileError } from '@offshoot/guest-link/guest-file-error'
-import type { GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
-import type { Deadline } from '@offshoot/kit/deadline'
+import type { FileOptions, GuestFiles, GuestPath } from '@offshoot/guest-link/guest-files'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { nameFields } from '../../sandbox/files/present-entry.ts'
@@ -14,20 +13,20 @@ import { findTarget } from './find-target.ts'
 export function transferArchive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sandbox, path } = findTarget(agent, request)
+    const { sandbox, path, user } = findTarget(agent, request)
     const tar = await withGuest(sandbox, ({ files }) =>
-      files.archive(path, { deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+      files.archive(path, { user, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
     )
     return reply.type('application/x-tar').send(addAbortSignal(stopping, tar))
   })
   server.put('/v1/sandboxes/:id/fs/archive', async (request): Promise<ArchiveUnpacked> => {
-    const { sandbox, path } = findTarget(agent, request)
+    const { sandbox, path, user } = findTarget(agent, request)
     const body = UploadBody.of(request, maxUploadBytes, stopping)
     try {
-      const { deadline } = body
+      const options = { user, deadline: body.deadline }
       const unpacked = await withGuest(sandbox, async ({ files }) => {
-        await makeUnlessThere(files, path, deadline)
-        return files.unpack(path, body, { deadline })
+        await makeUnlessThere(files, path, options)
+        return files.unpack(path, body, options)
       })
       return { ...nameFields('path', path), ...unpacked }
     } finally {
@@ -37,8 +36,8 @@ export function transferArchive(server: FastifyInstance, agent: Agent): void {
 }
 
 /** Creates missing parent folders, as a PUT of a file does. If the path exists but is not a folder, unpacking fails. */
-async function makeUnlessThere(files: GuestFiles, path: GuestPath, deadline: Deadline): Promise<void> {
-  await files.mkdir(path, { parents: true, deadline }).catch((error: unknown) => {
+async function makeUnlessThere(files: GuestFiles, path: GuestPath, options: FileOptions): Promise<void> {
+  await files.mkdir(path, { ...options, parents: true }).catch((error: unknown) => {
     if (!(error instanceof GuestFileError) || error.code !== 'EEXIST') throw error
   })
 }

@@ -18,6 +18,7 @@ const statuses = {
   EXDEV: 400,
   EBADMSG: 400,
   EIO: 400,
+  ENOSYS: 409,
   ESTALE: 409,
   EEXIST: 409,
   ENOTEMPTY: 409,
@@ -37,7 +38,7 @@ describe('fileRefusal', () => {
   it.each(Object.entries(statuses))('%s is %i, with an error text of the agent', (code, status) => {
     const refusal = fileRefusal(new GuestFileError(constants.errno[code as Listed], 'words of the guest'))
     expect(refusal.status).toBe(status)
-    expect(refusal.body.error).not.toContain('guest')
+    expect(refusal.body.error).not.toContain('words of the guest')
   })
 
   it('is a 400 with the guest’s message for every other errno', () => {

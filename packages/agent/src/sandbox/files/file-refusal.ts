@@ -26,6 +26,7 @@ const refusals: Readonly<Partial<Record<keyof typeof constants.errno, Refusal>>>
   EXDEV: { kind: 'invalidField', error: 'leads to another file system or out of the directory' },
   EBADMSG: { kind: 'invalidField', error: 'not a whole tar archive' },
   EIO: { kind: 'invalidField', error: 'input/output error' },
+  ENOSYS: { kind: 'conflict', error: 'the guest program of this sandbox is older than this option' },
   ESTALE: { kind: 'conflict', error: 'the file was cut while it was read' },
   EEXIST: { kind: 'conflict', error: 'file exists' },
   ENOTEMPTY: { kind: 'conflict', error: 'directory not empty' },

@@ -1,21 +1,24 @@
-import type { FileEntry } from '@offshoot/guest-link/file-entry'
+import type { DetailedFileEntry } from '@offshoot/guest-link/file-entry'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { childPath, presentEntry } from './present-entry.ts'
 import { parseQueryPath } from '../../http/files/parse-query-path.ts'
 
-const file: FileEntry = {
+const file: DetailedFileEntry = {
   name: Buffer.alloc(0),
   type: 'file',
   mode: 0o644,
-  uid: 0,
-  gid: 0,
+  uid: 1000,
+  gid: 50,
+  userName: 'user',
+  groupName: 'staff',
   size: 3,
   isSizeKnown: true,
   mtimeMs: 1_700_000_000_999.5,
   target: null,
+  linked: null,
 }
-const present = (path: string | Buffer, entry: Partial<FileEntry> = {}) =>
+const present = (path: string | Buffer, entry: Partial<DetailedFileEntry> = {}) =>
   presentEntry(Buffer.from(path), { ...file, ...entry })
 
 describe('presentEntry', () => {
@@ -28,6 +31,11 @@ describe('presentEntry', () => {
       size: 3,
       mode: '0644',
       mtime: 1_700_000_000,
+      mtime_ms: 1_700_000_000_999,
+      uid: 1000,
+      gid: 50,
+      user: 'user',
+      group: 'staff',
     })
   })
 
@@ -39,6 +47,23 @@ describe('presentEntry', () => {
       target: '../x',
       mode: '0000',
     })
+  })
+
+  it('names owners without a name by their numbers', () => {
+    expect(present('/f', { userName: null, groupName: null })).toMatchObject({ user: '1000', group: '50' })
+  })
+
+  it('describes what a link leads to', () => {
+    const link = { type: 'symlink', target: Buffer.from('../x') } as const
+    const linked = { path: Buffer.from('/x'), type: 'dir', mode: 0o755 } as const
+    const shown = present('/d/l', { ...link, linked })
+    expect(shown).toMatchObject({ type: 'symlink', target: '../x', target_path: '/x', target_type: 'dir' })
+    expect(shown).toMatchObject({ is_dir: false, target_mode: '0755' })
+    const withoutPath = present('/d/l', { ...link, linked: { ...linked, type: 'other', path: null } })
+    expect(withoutPath).toMatchObject({ target_type: 'other' })
+    expect(withoutPath).not.toHaveProperty('target_path')
+    const broken = present('/d/l', link)
+    for (const field of ['target_path', 'target_type', 'target_mode']) expect(broken).not.toHaveProperty(field)
   })
 
   it.each([

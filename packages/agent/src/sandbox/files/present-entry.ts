@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
-import type { FileEntry as GuestEntry } from '@offshoot/guest-link/file-entry'
+import type { DetailedFileEntry } from '@offshoot/guest-link/file-entry'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
@@ -8,25 +8,43 @@ const SLASH = Buffer.from('/')
 const UNRESERVED = /[\w.~/-]/
 
 /** The API's description of the file at a path. @throws ApiError */
-export async function statEntry(sandbox: Sandbox, path: Buffer): Promise<FileEntry> {
-  return presentEntry(
-    path,
-    await withGuest(sandbox, ({ files }) => files.stat(path, { deadline: guestDeadline(`a file of ${sandbox.id}`) })),
-  )
+export async function statEntry({
+  sandbox,
+  path,
+  user,
+}: {
+  readonly sandbox: Sandbox
+  readonly path: Buffer
+  readonly user: string | undefined
+}): Promise<FileEntry> {
+  const deadline = guestDeadline(`a file of ${sandbox.id}`)
+  return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { user, deadline })))
 }
 
 /** The API's description of an entry. @param path of the entry itself */
-export function presentEntry(path: Buffer, entry: GuestEntry): FileEntry {
+export function presentEntry(path: Buffer, entry: DetailedFileEntry): FileEntry {
+  const { type, size, mtimeMs, uid, gid, target, linked } = entry
   return {
     name: lastPart(path).toString(),
     ...nameFields('path', path),
-    type: entry.type,
-    is_dir: entry.type === 'dir',
-    size: entry.size,
-    mode: entry.mode.toString(8).padStart(4, '0'),
-    mtime: Math.floor(entry.mtimeMs / 1000),
-    ...(entry.target !== null && nameFields('target', entry.target)),
+    type,
+    is_dir: type === 'dir',
+    size,
+    mode: formatMode(entry.mode),
+    mtime: Math.floor(mtimeMs / 1000),
+    mtime_ms: Math.floor(mtimeMs),
+    uid,
+    gid,
+    user: entry.userName ?? String(uid),
+    group: entry.groupName ?? String(gid),
+    ...(target !== null && nameFields('target', target)),
+    ...(linked !== null && linked.path !== null && nameFields('target_path', linked.path)),
+    ...(linked !== null && { target_type: linked.type, target_mode: formatMode(linked.mode) }),
   }
+}
+
+function formatMode(mode: number): string {
+  return mode.toString(8).padStart(4, '0')
 }
 
 export function childPath(folder: Buffer, name: Buffer): Buffer {

@@ -112,6 +112,11 @@ describe('files', () => {
       size: 3,
       mode: '0644',
       mtime: 1_700_000_000,
+      mtime_ms: 1_700_000_000_000,
+      uid: 0,
+      gid: 0,
+      user: 'root',
+      group: 'root',
     })
     expect(body.entries[1].target).toBe('../x')
     expect((await files.ask('GET', 'fs/dir?path=/tmp/list/dir')).body).toEqual({ path: '/tmp/list/dir', entries: [] })

@@ -121,7 +121,7 @@ for i in range(20000):
 import os
 fd = os.open('.', os.O_TMPFILE | os.O_WRONLY)
 os.write(fd, b'x')
-os.link('/proc/self/fd/%d' % fd, 'linked', follow_symlinks=True)
+os.link('/proc/self/fd/%d' % fd, 'linked', src_dir_fd=fd)
 os.close(os.open('.', os.O_TMPFILE | os.O_WRONLY))
 "`)
     // Files whose names only look like temporary ones.

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -57,7 +58,7 @@ const at = (name: string | Uint8Array) => escaped(Buffer.concat([Buffer.from(`${
 async function ask(method: string, route: string, init: RequestInit = {}) {
   const response = await fetch(base + route, { method, ...init })
   const bytes = Buffer.from(await response.arrayBuffer())
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && bytes.length > 0
   return { status: response.status, headers: response.headers, bytes, body: isJson ? JSON.parse(String(bytes)) : null }
 }
 
@@ -101,6 +102,95 @@ describe('file routes', () => {
     expect(body.entries).toHaveLength(1201)
     await mkdir(join(folder, 'none'))
     expect((await ask('GET', `fs/dir?path=${at('none')}`)).body).toEqual({ path: join(folder, 'none'), entries: [] })
+  })
+
+  it('list a folder with a depth, sorted by path', async () => {
+    for (const name of ['depth/b/c/d', 'depth/b/a', 'depth/b.x']) await ask('PUT', `fs?path=${at(name)}`, { body: '' })
+    const paths = async (query: string) => {
+      const { body } = await ask('GET', `fs/dir?path=${at('depth')}${query}`)
+      return body.entries.map((entry: { path: string }) => entry.path.slice(join(folder, 'depth/').length))
+    }
+    expect(await paths('')).toEqual(['b', 'b.x'])
+    expect(await paths('&depth=2')).toEqual(['b', 'b.x', 'b/a', 'b/c'])
+    expect(await paths('&depth=100')).toEqual(['b', 'b.x', 'b/a', 'b/c', 'b/c/d'])
+  })
+
+  it.each(['0', '101', '-1', '1.5', 'x', '', '1&depth=1'])('refuse the depth %s', async (depth) => {
+    const { status, body } = await ask('GET', `fs/dir?path=${at('')}&depth=${depth}`)
+    expect([status, body]).toEqual([400, { error: 'depth must be an integer from 1 to 100' }])
+  })
+
+  it('refuse a list with too many bytes of names', async () => {
+    // 24 levels of the longest name, and 12,000 empty folders in the last: their paths have 73 MB.
+    const script = `import os
+os.chdir('${folder}')
+for part in ['long'] + ['n' * 255] * 24:
+  os.mkdir(part); os.chdir(part)
+for i in range(12000): os.mkdir(str(i))`
+    execFileSync('python3', ['-c', script])
+    const { status, body } = await ask('GET', `fs/dir?path=${at('long')}&depth=100`)
+    expect([status, body]).toEqual([400, { error: 'directory has more than 64 MiB of names' }])
+    expect((await ask('DELETE', `fs?path=${at('long')}&recursive=1`)).status).toBe(204)
+  })
+
+  const routes = [
+    ['GET', 'fs'],
+    ['HEAD', 'fs'],
+    ['PUT', 'fs'],
+    ['DELETE', 'fs'],
+    ['GET', 'fs/dir'],
+    ['GET', 'fs/stat'],
+    ['POST', 'fs/mkdir'],
+    ['POST', 'fs/move'],
+    ['GET', 'fs/archive'],
+    ['PUT', 'fs/archive'],
+    ['GET', 'fs/watch'],
+  ] as const
+
+  it.each(routes)('%s %s refuses an unknown user, and changes nothing', async (method, route) => {
+    await mkdir(join(folder, 'kept'), { recursive: true })
+    const to = route === 'fs/move' ? `&to=${at('gone')}` : ''
+    const init = method === 'PUT' ? { body: 'x' } : {}
+    const query = `path=${at('kept/none')}${to}&parents=1`
+    for (const [user, error] of [
+      ['nosuchuser', 'no such user: nosuchuser'],
+      ['no%20such%00user', 'user must not contain NUL'],
+      ['u'.repeat(65), 'user must be at most 64 characters'],
+      ['root&user=root', 'user must be given once'],
+      ['4294967295', 'no such user: 4294967295'],
+    ] as const) {
+      const { status, body } = await ask(method, `${route}?${query}&user=${user}`, init)
+      expect([status, body]).toEqual([400, method === 'HEAD' ? null : { error }])
+    }
+    expect(await readdir(join(folder, 'kept'))).toEqual([])
+  })
+
+  it('work with the rights of the user, who owns what they make', async () => {
+    await chmod(guest.root, 0o755)
+    await mkdir(join(folder, 'shared'))
+    await chmod(join(folder, 'shared'), 0o777)
+    await writeFile(join(folder, 'closed'), 'secret', { mode: 0o600 })
+    const refused = [400, { error: 'permission denied' }]
+    for (const user of ['nobody', '65534']) {
+      const as = (method: string, route: string, path: string, init = {}) =>
+        ask(method, `${route}?path=${at(path)}&user=${user}`, init)
+      for (const [method, route, path] of [
+        ['GET', 'fs', 'closed'],
+        ['PUT', 'fs', 'closed'],
+        ['DELETE', 'fs', 'closed'],
+        ['POST', 'fs/mkdir', 'new'],
+        ['PUT', 'fs/archive', 'new'],
+      ] as const) {
+        const { status, body } = await as(method, route, path, method === 'PUT' ? { body: '' } : {})
+        expect([status, body]).toEqual(refused)
+      }
+      expect((await as('PUT', 'fs', `shared/${user}/a/file`, { body: 'x' })).status).toBe(200)
+      const { body } = await ask('GET', `fs/dir?path=${at(`shared/${user}`)}&depth=2&user=${user}`)
+      expect(body.entries).toMatchObject([
+        { name: 'a', uid: 65_534, user: 'nobody', mode: '0755' },
+        { name: 'file', uid: 65_534, user: 'nobody', mode: '0644' },
+      ])
+    }
   })
 
   it.each([

@@ -85,7 +85,7 @@ export const proxiedFileRoutes: readonly ProxiedRoute[] = [
       query: listQuery,
       status: 200,
       answer: folderListing,
-      errors: ERRORS,
+      errors: [...ERRORS, 'conflict'],
     },
   },
   {

@@ -133,17 +133,50 @@ describe('entries', () => {
   })
 
   it('of too large a tree are refused', async () => {
+    // 1000 files that appear in 101 directories.
     await files.sh(
-      `mkdir /tmp/huge && cd /tmp/huge && python3 -c "
-import os
+      `python3 -c "
+import ctypes, os
+os.makedirs('/tmp/thousand'); os.mkdir('/tmp/huge')
+for i in range(1000): open('/tmp/thousand/%d' % i, 'w').close()
 for i in range(101):
-  os.mkdir('d%d' % i)
-  open('d%d/first' % i, 'w').close()
-  for k in range(999): os.link('d%d/first' % i, 'd%d/%d' % (i, k))"`,
+  os.mkdir('/tmp/huge/d%d' % i)
+  MS_BIND = 4096
+  assert ctypes.CDLL(None).mount(b'/tmp/thousand', b'/tmp/huge/d%d' % i, None, MS_BIND, None) == 0"`,
     )
     const answer = await files.ask('GET', 'fs/dir?path=/tmp/huge&depth=2')
     expect([answer.status, answer.body]).toEqual([400, { error: 'directory has more than 100000 entries' }])
     expect((await files.ask('GET', 'fs/dir?path=/tmp/huge/d7&depth=2')).body.entries).toHaveLength(1000)
+  })
+
+  it('take names from malformed account files where they can', async () => {
+    const { id } = await offshoot.create()
+    const broken = new SandboxFiles(offshoot, id)
+    const lines = [
+      'root:x:0:0::/root:/bin/sh',
+      'nocolon',
+      ':x:7000:1',
+      'nonumber:x::1',
+      'negative:x:-1:1',
+      'toolarge:x:99999999999999999999:1',
+      'first:x:7000:1',
+      'second:x:7000:1',
+      `${'n'.repeat(256)}:x:7001:1`,
+      'last:x:7002:7002',
+    ]
+    await broken.ask('PUT', 'fs?path=/etc/passwd', { body: lines.join('\n') })
+    await broken.sh('mkdir /tmp/o && cd /tmp/o && touch a b c && chown 7000 a && chown 7001 b && chown 7002 c')
+    await broken.sh('rm -f /etc/group && mkfifo /etc/group')
+    const { body } = await broken.ask('GET', 'fs/dir?path=/tmp/o')
+    expect(body.entries.map(({ user, group }: Record<string, string>) => [user, group])).toEqual([
+      ['first', '0'],
+      ['7001', '0'],
+      ['last', '0'],
+    ])
+    await broken.sh('rm /etc/passwd && ln -s /dev/zero /etc/passwd')
+    expect((await broken.ask('GET', 'fs/stat?path=/tmp/o/a')).body).toMatchObject({ uid: 7000, user: '7000' })
+    await broken.sh('rm /etc/passwd && truncate -s 10G /etc/passwd')
+    expect((await broken.ask('GET', 'fs/stat?path=/tmp/o/a')).body).toMatchObject({ uid: 7000, user: '7000' })
   })
 })
 

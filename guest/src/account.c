@@ -15,6 +15,8 @@
 
 enum {
 	DATABASES = 2,
+	// The agent itself reads these files, and root in the guest can make them anything.
+	DATABASE_MAX_BYTES = 1024 * 1024,
 	// Longer than a tick of the clock that the kernel takes ctime from: two changes within one tick have the same ctime.
 	CTIME_TICK_NS = 100 * 1000 * 1000,
 };
@@ -46,11 +48,14 @@ static bool parse_id(const char *text, uid_t *id)
 	return *end == '\0' && errno == 0 && value < UINT32_MAX;
 }
 
-// O_NONBLOCK: open() of a FIFO in the place of the file must not block the agent.
+// NULL for a file that is missing, too large, or not regular: reading a device might never end. O_NONBLOCK: open() of a
+// FIFO in the place of the file must not block the agent.
 static FILE *open_database(const char *path)
 {
+	struct stat about;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	bool is_readable = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= DATABASE_MAX_BYTES;
+	FILE *file = is_readable ? fdopen(fd, "r") : NULL;
 	if (file == NULL && fd >= 0)
 		close(fd);
 	return file;

@@ -33,8 +33,8 @@ export class EntryOperation {
   }
 
   async #next(): Promise<DetailedFileEntry | undefined> {
-    const { fixedBytes, textBytes, decode } = this.#format
-    const fixed = await this.#operation.next(fixedBytes)
-    return fixed === undefined ? undefined : decode(fixed, await this.#operation.result(textBytes(fixed)))
+    const fixed = await this.#operation.next(this.#format.fixedBytes)
+    if (fixed === undefined) return undefined
+    return this.#format.decode(fixed, await this.#operation.result(this.#format.textBytes(fixed)))
   }
 }

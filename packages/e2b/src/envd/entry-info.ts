@@ -19,20 +19,22 @@ export function statEntry(call: EnvdCall, path: string, user: string): Promise<F
   return call.control.read(fileEntry, call.request('GET', '/fs/stat', { query: { path, user } }))
 }
 
-export function presentEntry({ name, path, type, size, mode, mtime, target, user, group }: FileEntry): EntryInfo {
-  const bits = Number.parseInt(mode, 8)
-  const { type: shownType, letter } = TYPES[type]
+/** A link has the type and the mode of what it leads to, as E2B's own service shows it. */
+export function presentEntry(entry: FileEntry): EntryInfo {
+  const { name, path, type, size, mtime_ms: mtimeMs, target, user, group } = entry
+  const bits = Number.parseInt(entry.target_mode ?? entry.mode, 8)
+  const { letter } = TYPES[type]
   return {
     name,
     path,
-    type: shownType,
+    type: TYPES[entry.target_type ?? type].type,
     size: BigInt(size),
     mode: bits & 0o777,
     permissions: `${letter}${permissionsOf(bits)}`,
     owner: user,
     group,
-    modifiedTime: timestampFromMs(mtime * 1000),
-    ...(target !== undefined && { symlinkTarget: target }),
+    modifiedTime: timestampFromMs(mtimeMs),
+    ...(target !== undefined && { symlinkTarget: entry.target_path ?? target }),
   }
 }
 

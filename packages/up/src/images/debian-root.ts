@@ -1,5 +1,5 @@
-import { copyFile, cp, mkdir, readFile, realpath, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { copyFile, cp, mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
@@ -8,6 +8,9 @@ import { installNpmPackages } from './npm-packages.ts'
 import type { DebianRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { StepWork } from './step.ts'
+
+/** Packages call it for their Python modules while they are installed. */
+const BYTE_COMPILER = '/usr/bin/py3compile'
 
 /**
  * Builds a Debian root file system with mmdebstrap, our own Node.js and npm in /usr/local, and the recipe's own files.
@@ -18,13 +21,15 @@ export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string
       `Building the image "${recipe.name}" needs root: run bin/up once as root, or set OFFSHOOT_TEMPLATES=minimal to do without it.`,
     )
   const path = join(work.folder, 'root')
-  await runCommand('mmdebstrap', await mmdebstrapArguments(recipe, recipeFolder, path), {
+  const hooks = recipe.compile_python_last ? await withoutByteCompiler(work.folder) : []
+  await runCommand('mmdebstrap', [...hooks, ...(await mmdebstrapArguments(recipe, recipeFolder, path))], {
     deadline: work.deadline,
     onLine: (line) => {
       const step = /^I: (installing.*|extracting.*|downloading.*)\.\.\.$/.exec(line)?.[1]
       if (step !== undefined) work.report(step)
     },
   })
+  if (recipe.compile_python_last) await compilePython(path, work)
   await installNode(path)
   await cp(join(recipeFolder, 'files'), path, { recursive: true })
   const npmVersions = await installNpmPackages(recipe, recipeFolder, path, work)
@@ -56,6 +61,33 @@ async function mmdebstrapArguments(
     path,
     ...(await debianMirror(recipe.suite)),
   ]
+}
+
+/** Hooks of mmdebstrap that put a program which does nothing in the place of Debian's byte compiler. */
+async function withoutByteCompiler(folder: string): Promise<readonly string[]> {
+  const stub = join(folder, 'py3compile')
+  await writeFile(stub, '#!/bin/sh\n', { mode: 0o755 })
+  return [
+    `--essential-hook=chroot "$1" dpkg-divert --quiet --local --rename --add ${BYTE_COMPILER}`,
+    `--essential-hook=copy-in "${stub}" ${dirname(BYTE_COMPILER)}`,
+  ]
+}
+
+/** `/usr/lib/python3.11` in Debian 12. */
+async function standardLibrary(root: string): Promise<string> {
+  const name = (await readdir(join(root, 'usr/lib'))).find((each) => /^python3\.\d+$/.test(each))
+  if (name === undefined) throw new SetupFailure('The image has no Python standard library.')
+  return `/usr/lib/${name}`
+}
+
+async function compilePython(root: string, work: StepWork): Promise<void> {
+  work.report('compiling Python packages')
+  await rm(join(root, BYTE_COMPILER))
+  const divert = ['dpkg-divert', '--quiet', '--local', '--rename', '--remove', BYTE_COMPILER]
+  await runCommand('chroot', [root, ...divert], { deadline: work.deadline })
+  // -j 0: as many processes as CPUs.
+  const compile = ['python3', '-m', 'compileall', '-q', '-j', '0', '/usr/lib/python3', await standardLibrary(root)]
+  await runCommand('chroot', [root, ...compile], { deadline: work.deadline })
 }
 
 /** Copies the Node.js that runs this program and its npm to the paths of their own distribution. */

@@ -116,6 +116,7 @@ describe('recipes', () => {
     expect(recipes.map((recipe) => recipe.name)).toEqual([
       'app',
       'base',
+      'code-interpreter',
       'minimal',
       'postgres-16',
       'postgres-16-16g',

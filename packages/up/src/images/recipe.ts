@@ -29,6 +29,8 @@ export const recipe = z.discriminatedUnion('made_of', [
     packages: z.array(z.string()).min(1),
     /** Apparent size of the disk in MiB, into which the file system may grow. Default: the size of the file system. */
     device_mb: z.int().max(1_048_576).optional(),
+    /** Byte-compiles all Python packages at the end, with all CPUs, instead of each as it is installed. Saves a minute. */
+    compile_python_last: z.boolean().default(false),
     /** Folder of the image for the packages of `npm/package-lock.json`, which is beside the recipe. */
     npm_folder: z.string().startsWith('/').optional(),
   }),

@@ -1,0 +1,175 @@
+"""Adds two representations to results: the data of a pandas table, and the content of a simple Matplotlib chart."""
+
+import json
+
+# Cells of a table whose data is worth sending beside its HTML.
+MAX_CELLS = 10_000
+# Points of a chart.
+MAX_POINTS = 10_000
+
+
+def register(display_formatter):
+    from IPython.core.formatters import BaseFormatter
+    from traitlets import ObjectName, Unicode
+
+    class DataFormatter(BaseFormatter):
+        format_type = Unicode("offshoot/data")
+        print_method = ObjectName("_offshoot_data_")
+        _return_type = dict
+
+    class ChartFormatter(BaseFormatter):
+        format_type = Unicode("offshoot/chart")
+        print_method = ObjectName("_offshoot_chart_")
+        _return_type = dict
+
+    data = DataFormatter(parent=display_formatter)
+    data.for_type_by_name("pandas.core.frame", "DataFrame", quietly(table_data))
+    chart = ChartFormatter(parent=display_formatter)
+    chart.for_type_by_name("matplotlib.figure", "Figure", quietly(figure_chart))
+    display_formatter.formatters = {
+        **display_formatter.formatters,
+        "offshoot/data": data,
+        "offshoot/chart": chart,
+    }
+
+
+def quietly(represent):
+    """An addition must never break or delay the result itself."""
+
+    def guarded(value):
+        try:
+            return represent(value)
+        except Exception:
+            return None
+
+    return guarded
+
+
+def table_data(frame):
+    """Column name to values; dates as ISO 8601, missing values as null."""
+    if frame.size > MAX_CELLS or not frame.columns.is_unique:
+        return None
+    return {
+        str(name): json.loads(frame[name].reset_index(drop=True).to_json(orient="values", date_format="iso"))
+        for name in frame.columns
+    }
+
+
+def figure_chart(figure):
+    charts = [chart for chart in map(axes_chart, figure.axes) if chart is not None]
+    if not charts:
+        return None
+    if len(charts) == 1:
+        return charts[0]
+    return {"type": "superchart", "title": title_of(figure), "elements": charts}
+
+
+def title_of(figure):
+    return figure._suptitle.get_text() if figure._suptitle else ""
+
+
+def axes_chart(axes):
+    """A chart of the first kind of element that the axes have; `None` for anything else."""
+    from matplotlib.container import BarContainer
+    from matplotlib.patches import Wedge
+
+    wedges = [patch for patch in axes.patches if isinstance(patch, Wedge)]
+    if wedges:
+        return {"type": "pie", "title": axes.get_title(), "elements": pie_elements(axes, wedges)}
+    bars = [container for container in axes.containers if isinstance(container, BarContainer)]
+    if bars:
+        return {"type": "bar", **labels_of(axes), "elements": bar_elements(axes, bars)}
+    if axes.lines:
+        elements = [points(line.get_label(), line.get_xdata(orig=True), line.get_ydata(orig=True)) for line in axes.lines]
+        return {"type": "line", **labels_of(axes), **scales_of(axes), "elements": elements}
+    if axes.collections:
+        elements = []
+        for collection in axes.collections:
+            offsets = collection.get_offsets()
+            elements.append(points(collection.get_label(), offsets[:, 0], offsets[:, 1]))
+        return {"type": "scatter", **labels_of(axes), **scales_of(axes), "elements": elements}
+    return None
+
+
+def labels_of(axes):
+    x, y = axes.get_xlabel(), axes.get_ylabel()
+    return {
+        "title": axes.get_title(),
+        "x_label": x,
+        "y_label": y,
+        "x_unit": unit_of(x),
+        "y_unit": unit_of(y),
+    }
+
+
+def unit_of(label):
+    """`Speed (km/h)` has the unit `km/h`."""
+    begin, end = label.rfind("("), label.rfind(")")
+    return label[begin + 1 : end] if 0 <= begin < end else None
+
+
+def scales_of(axes):
+    scales = {}
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        scales[f"{name}_scale"] = scale_of(axis)
+        scales[f"{name}_ticks"] = [plain(tick) for tick in axis.get_ticklocs()]
+        scales[f"{name}_tick_labels"] = [label.get_text() for label in axis.get_ticklabels()]
+    return scales
+
+
+def scale_of(axis):
+    from matplotlib.category import StrCategoryConverter
+    from matplotlib.dates import DateConverter, _SwitchableDateConverter
+
+    if isinstance(axis.converter, (DateConverter, _SwitchableDateConverter)):
+        return "datetime"
+    return "categorical" if isinstance(axis.converter, StrCategoryConverter) else axis.get_scale()
+
+
+def points(label, xs, ys):
+    if len(xs) > MAX_POINTS:
+        raise ValueError("too many points")
+    return {"label": str(label), "points": [[plain(x), plain(y)] for x, y in zip(xs, ys)]}
+
+
+def plain(value):
+    """A number, or text. JSON has no NaN."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "item"):
+        value = value.item()
+        if hasattr(value, "isoformat"):
+            return value.isoformat()
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return value if isinstance(value, (int, float, str)) else str(value)
+
+
+def bar_elements(axes, containers):
+    elements = []
+    for container in containers:
+        group = container.get_label()
+        rectangles = container.patches
+        is_vertical = container.orientation != "horizontal"
+        axis = axes.xaxis if is_vertical else axes.yaxis
+        names = [label.get_text() for label in axis.get_ticklabels()]
+        ticks = list(axis.get_ticklocs())
+        for rectangle in rectangles[:MAX_POINTS]:
+            center = (
+                rectangle.get_x() + rectangle.get_width() / 2
+                if is_vertical
+                else rectangle.get_y() + rectangle.get_height() / 2
+            )
+            nearest = min(range(len(ticks)), key=lambda index: abs(ticks[index] - center), default=None)
+            name = names[nearest] if nearest is not None and abs(ticks[nearest] - center) < 0.5 else ""
+            value = rectangle.get_height() if is_vertical else rectangle.get_width()
+            elements.append({"label": name or str(plain(center)), "group": str(group), "value": plain(value)})
+    return elements
+
+
+def pie_elements(axes, wedges):
+    names = [wedge.get_label() for wedge in wedges]
+    return [
+        {"label": str(name), "angle": abs(wedge.theta2 - wedge.theta1), "radius": wedge.r}
+        for name, wedge in zip(names, wedges)
+    ]

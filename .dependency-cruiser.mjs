@@ -31,7 +31,7 @@ const agentLayers = {
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture probe'),
   sandbox: inOrder(
-    'metrics pool model events cleanup commands terminals files ports lsp archives volumes',
+    'metrics pool model events cleanup commands terminals files ports code lsp archives volumes',
     'start logs templates lifecycle snapshots builds recovery',
   ),
   http: inOrder('request streams metrics files'),

@@ -58,6 +58,12 @@ const registry = {
   sandboxNotRunning: { status: 404, error: 'sandbox not found or not running' },
   methodNotAllowed: { status: 405, error: 'method not allowed' },
   sandboxStopped: { status: 409, error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
+  /** No code interpreter answers on port 49999 of the sandbox. */
+  noCodeInterpreter: {
+    status: 409,
+    error: 'this sandbox has no code interpreter',
+    detail: 'create the sandbox from the template code-interpreter',
+  },
   sandboxManaged: {
     status: 409,
     error: 'managed sandbox: delete it from the feature that owns it (Databases or Apps)',

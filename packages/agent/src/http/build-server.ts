@@ -18,6 +18,7 @@ import { getEvents } from './get-events.ts'
 import { getLogs } from './get-logs.ts'
 import { getListeners, getPortStream } from './port-routes.ts'
 import { deleteSandboxRoute, getSandbox, listSandboxes } from './sandbox-routes.ts'
+import { codeRoutes } from './code-routes.ts'
 import { execRoutes, postExec, postExecStream } from './exec-routes.ts'
 import { followExec } from './follow-exec.ts'
 import { getExecPty, getExecWs, getLsp } from './socket-routes.ts'
@@ -93,6 +94,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     getPortStream,
     execRoutes,
     followExec,
+    codeRoutes,
     fileRoutes,
   ]) {
     route(server, agent)

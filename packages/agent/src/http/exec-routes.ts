@@ -8,7 +8,7 @@ import {
 } from '@offshoot/contract/background-exec'
 import { ApiError } from '@offshoot/contract/errors'
 import { execBody, type ExecResult } from '@offshoot/contract/exec'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import {
   findBackground,
@@ -24,6 +24,7 @@ import { bytesOf } from '../sandbox/commands/chunk-encoder.ts'
 import { execInSandbox } from '../sandbox/commands/exec.ts'
 import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { hangUpOf } from './request/hang-up-of.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 import { PushedEvents } from './streams/push-events.ts'
@@ -40,17 +41,6 @@ export function postExec(server: FastifyInstance, { host, stopping }: Agent): vo
     }
     return execInSandbox(sandbox, body, AbortSignal.any([hangUpOf(request, reply), stopping]))
   })
-}
-
-/** Aborts when the caller disconnects before it has the answer. */
-function hangUpOf(request: FastifyRequest, reply: FastifyReply): AbortSignal {
-  const hangUp = new AbortController()
-  const onClose = () => {
-    if (!reply.raw.writableEnded) hangUp.abort()
-  }
-  reply.raw.once('close', onClose)
-  if (request.raw.socket.destroyed) onClose()
-  return hangUp.signal
 }
 
 /**

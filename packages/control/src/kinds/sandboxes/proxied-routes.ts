@@ -15,6 +15,7 @@ import { metricsQuery, sandboxMetrics } from '@offshoot/contract/sandbox-metrics
 import { terminalQuery } from '@offshoot/contract/terminal'
 import { z } from 'zod'
 import type { ProxiedRoute } from '../../fleet/proxy/proxied-route.ts'
+import { proxiedCodeRoutes } from './proxied-code-routes.ts'
 import { proxiedFileRoutes } from './proxied-file-routes.ts'
 
 const EVENT_STREAM = 'text/event-stream'
@@ -26,6 +27,7 @@ const starting: readonly ErrorName[] = [...invalid, 'tooManyCommands']
 /** The sandbox operations that the agent answers, with what control must know about each. */
 export const proxiedRoutes: readonly ProxiedRoute[] = [
   ...proxiedFileRoutes,
+  ...proxiedCodeRoutes,
   {
     method: 'POST',
     url: '/v1/sandboxes/:id/exec/stream',

@@ -41,11 +41,11 @@ class Context:
     ended.
     """
 
-    def __init__(self, name, language, cwd, zygote):
+    def __init__(self, name, language, cwd, contexts):
         self.id = name
         self.language = language
         self.cwd = cwd
-        self.zygote = zygote
+        self.contexts = contexts
         self.turn = asyncio.Lock()
         self.kernel = None
         self.executions = 0
@@ -96,7 +96,7 @@ class Context:
         await guarded({"type": "number_of_executions", "execution_count": self.executions})
         watch = asyncio.create_task(interrupt_when(gone, kernel))
         try:
-            status = await kernel.run(code, env, guarded)
+            status = await kernel.run(code, env, guarded, lasting_env=self.contexts.env)
         finally:
             watch.cancel()
         if status is not None:
@@ -126,7 +126,7 @@ class Context:
         if not os.path.isdir(self.cwd):
             raise KernelFailed(f"there is no folder {self.cwd}")
         if self.language == "python":
-            return PythonKernel(self.zygote, self.cwd)
+            return PythonKernel(self.contexts.zygote, self.cwd)
         if self.language == "bash":
             return BashKernel(self.cwd)
         return NodeKernel(self.language, self.cwd)
@@ -165,6 +165,8 @@ def failure(name, value):
 class Contexts:
     def __init__(self, zygote):
         self.zygote = zygote
+        # Variables of all contexts.
+        self.env = {}
         self.all = {}
 
     def list(self):
@@ -191,7 +193,7 @@ class Contexts:
     def add(self, name, language, cwd):
         if len(self.all) >= MAX_CONTEXTS:
             raise Refused(429, "too many contexts")
-        context = self.all[name] = Context(name, language, cwd, self.zygote)
+        context = self.all[name] = Context(name, language, cwd, self)
         return context
 
     def remove(self, name):

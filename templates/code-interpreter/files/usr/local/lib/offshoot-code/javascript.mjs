@@ -1,5 +1,5 @@
 // Runs JavaScript or TypeScript for one context. The server sends one JSON object per line on file descriptor 3:
-// {code, env}. The kernel answers with lines of `result` and `error`, and one of `end`. A byte on descriptor 4
+// {code, env, lasting_env}. The kernel answers with lines of `result` and `error`, and one of `end`. A byte on descriptor 4
 // interrupts.
 //
 // V8's REPL mode evaluates the code: it allows top-level await, and const, let and class may be declared again. Only
@@ -105,7 +105,8 @@ function main() {
     pending = pending.then(() => run(request)).then(() => send({ type: 'end' }))
   })
 
-  async function run({ code, env = {} }) {
+  async function run({ code, env, lasting_env: lasting }) {
+    Object.assign(process.env, lasting)
     const previous = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]))
     Object.assign(process.env, env)
     try {

@@ -90,6 +90,7 @@ class Kernel:
         self.writer = None
         self.lock = asyncio.Lock()
         self.exited = asyncio.get_running_loop().create_future()
+        self.lasting_env = None
         self.emit = None
         self.done = None
         self.tasks = []
@@ -113,9 +114,11 @@ class Kernel:
     async def spawn(self):
         raise NotImplementedError
 
-    async def run(self, code, env, emit, silent=False):
+    async def run(self, code, env, emit, silent=False, lasting_env=None):
         """
         Runs code, and passes its events to `emit`. Returns when the code has ended.
+        @param env variables of this execution
+        @param lasting_env variables that stay; set once, so that code may change them
         @returns the exit status of the process if it ended; else `None`
         """
         if self.exited.done():
@@ -123,13 +126,16 @@ class Kernel:
         self.done = asyncio.get_running_loop().create_future()
         self.emit = emit
         try:
-            await self.submit(code, env, silent)
+            news = {} if lasting_env is None or lasting_env is self.lasting_env else lasting_env
+            if lasting_env is not None:
+                self.lasting_env = lasting_env
+            await self.submit(code, env, silent, news)
             return await self.done
         finally:
             self.emit = None
 
-    async def submit(self, code, env, silent):
-        line = json.dumps({"code": code, "env": env, **({"silent": True} if silent else {})})
+    async def submit(self, code, env, silent, lasting_env):
+        line = json.dumps({"code": code, "env": env, "lasting_env": lasting_env, "silent": silent})
         try:
             self.writer.write(line.encode() + b"\n")
             await self.writer.drain()
@@ -381,15 +387,16 @@ class BashKernel(SpawnedKernel):
         # Until then bash complains about the missing terminal.
         await asyncio.wait([self.is_ready, self.exited], return_when=asyncio.FIRST_COMPLETED)
 
-    async def submit(self, code, env, silent):
+    async def submit(self, code, env, silent, lasting_env):
         self.was_interrupted = False
         self.file.seek(0)
         self.file.truncate()
         self.file.write(code.encode("utf-8", "surrogateescape").replace(b"\0", b""))
         self.file.flush()
         before, after = self.environment(env)
+        lasting = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in lasting_env.items())
         script = (
-            f"{before}IFS= read -r -d '' __offshoot_code <{shlex.quote(self.file.name)}\n"
+            f"{lasting}{before}IFS= read -r -d '' __offshoot_code <{shlex.quote(self.file.name)}\n"
             'eval "$__offshoot_code" </dev/null 3>&-\n'
             f"__offshoot_status=$?\n{after}printf '%s\\n' \"$__offshoot_status\" >&3\n"
         )

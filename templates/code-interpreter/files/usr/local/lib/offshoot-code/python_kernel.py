@@ -1,6 +1,6 @@
 """Runs Python code for one context: an IPython shell that answers on a socket.
 
-The server sends one JSON object per line on file descriptor 3: {"code", "env"}. The kernel answers with lines of
+The server sends one JSON object per line on file descriptor 3: {"code", "env", "lasting_env", "silent"}. The kernel answers with lines of
 `result` and `error`, and one of `end`. Output of the code itself goes to the pipes 1 and 2.
 """
 
@@ -232,7 +232,7 @@ def serve(shell):
         if not line:
             os._exit(0)
         request = json.loads(line)
-        if is_first and not request.get("silent"):
+        if is_first and not request["silent"]:
             is_first = False
             seed()
         run(shell, interrupts, request)
@@ -244,11 +244,12 @@ def serve(shell):
 
 def run(shell, interrupts, request):
     interrupts.cancelled = False
+    os.environ.update(request["lasting_env"])
     try:
-        with Environment(request.get("env") or {}):
+        with Environment(request["env"]):
             interrupts.is_running = True
             try:
-                shell.run_cell(request["code"], store_history=not request.get("silent"))
+                shell.run_cell(request["code"], store_history=not request["silent"])
             finally:
                 interrupts.is_running = False
     except KeyboardInterrupt:

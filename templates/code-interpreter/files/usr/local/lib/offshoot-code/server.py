@@ -85,10 +85,10 @@ class Health(Handler):
 
 
 class Environment(Handler):
-    """Variables of every later execution. The host sends those of the sandbox."""
+    """Variables of every context, from its next execution on. The host sends those of the sandbox."""
 
     def put(self):
-        self.state.env = variables_of(self.body(), "env")
+        self.contexts.env = variables_of(self.body(), "env")
         self.set_status(204)
 
 
@@ -163,7 +163,7 @@ class Execute(Handler):
         code = body.get("code")
         if not isinstance(code, str):
             raise Refused(400, "code must be a string")
-        env = {**self.state.env, **variables_of(body, "env_vars")}
+        env = variables_of(body, "env_vars")
         context = self.context_of(body)
         self.set_header("content-type", "application/x-ndjson")
         keeper = asyncio.create_task(self.keep_alive())
@@ -180,7 +180,6 @@ class Execute(Handler):
 class State:
     def __init__(self):
         self.contexts = Contexts(Zygote())
-        self.env = {}
         self.is_ready = False
 
     async def warm_up(self):

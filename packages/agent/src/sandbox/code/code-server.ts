@@ -1,5 +1,4 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { Duplex } from 'node:stream'
 import { CODE_PORT } from '@offshoot/contract/code'
 import { ApiError } from '@offshoot/contract/errors'
 import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
@@ -8,6 +7,7 @@ import { runCommand } from '../../machine/guest/command.ts'
 import { accountOf, withGuest, withTemplateDefaults } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { dialPort } from '../ports/guest-ports.ts'
+import { ConnectionStream } from './connection-stream.ts'
 
 /** Milliseconds until the head of an answer. A busy guest under emulation needs seconds. */
 const HEAD_MS = 60_000
@@ -75,9 +75,8 @@ async function exchange(
   connection: GuestConnection,
   { method, path, body, signal }: CodeRequest,
 ): Promise<IncomingMessage> {
-  connection.closed.catch(() => undefined) // the streams have the error too
-  const socket = Duplex.from({ readable: connection.output, writable: connection.input })
-  const abort = () => connection.abort()
+  const socket = new ConnectionStream(connection)
+  const abort = () => socket.destroy(new Error('the request was given up'))
   signal.addEventListener('abort', abort, { once: true })
   void connection.closed.catch(() => undefined).finally(() => signal.removeEventListener('abort', abort))
   if (signal.aborted) abort()
@@ -88,15 +87,16 @@ async function exchange(
     connection: 'close',
     ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
   }
-  const asked = httpRequest({ method, path, headers, createConnection: () => socket, agent: false })
-  const timer = setTimeout(() => connection.abort(), HEAD_MS)
+  // With an `agent`, Node would connect to the host itself instead of calling `createConnection`.
+  const asked = httpRequest({ method, path, headers, createConnection: () => socket })
+  const timer = setTimeout(() => socket.destroy(new Error('the guest does not answer')), HEAD_MS)
   asked.once('response', resolve)
   asked.on('error', reject)
   asked.end(text)
   try {
     return await promise
   } catch (error) {
-    connection.abort()
+    socket.destroy()
     if (signal.aborted) throw givenUp()
     throw notTheInterpreter(error)
   } finally {

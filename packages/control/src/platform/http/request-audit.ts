@@ -22,7 +22,7 @@ declare module 'fastify' {
 /** Characters that an entry keeps of a path's parameter and of a user agent. */
 const MAX_TEXT = 256
 /** Requests to the inside of a sandbox, which are too frequent for an entry each. */
-const DATA_PLANE_TAGS: ReadonlySet<string> = new Set(['Commands', 'Files'])
+const DATA_PLANE_TAGS: ReadonlySet<string> = new Set(['Code interpreter', 'Commands', 'Files'])
 /** Statuses of answers with an object that the request made. */
 const MADE: ReadonlySet<number> = new Set([201, 202])
 /** What a path names, by the segment before the id. */

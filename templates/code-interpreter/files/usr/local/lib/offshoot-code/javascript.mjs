@@ -1,10 +1,10 @@
 // Runs JavaScript or TypeScript for one context. The server sends one JSON object per line on file descriptor 3:
-// {code, env, lasting_env}. The kernel answers with lines of `result` and `error`, and one of `end`. A byte on descriptor 4
-// interrupts.
+// {code, env, lasting_env}. The kernel answers with lines of `result` and `error`, and one of `end`. SIGINT interrupts.
 //
 // V8's REPL mode evaluates the code: it allows top-level await, and const, let and class may be declared again. Only
-// the inspector offers that mode. The inspector's session must be in the main thread, because it cannot be interrupted
-// while it dispatches a message of another thread. A second thread reads the interrupts and ends busy loops.
+// the inspector offers that mode. Only `vm` ends a busy loop at SIGINT, so a script of `vm` calls the inspector. A loop
+// that begins after an `await` is outside of that script; the server ends the process then. A second thread could end
+// such loops too, but its start takes ten seconds under emulation.
 
 import { Session } from 'node:inspector'
 import { stripTypeScriptTypes, createRequire } from 'node:module'
@@ -12,16 +12,14 @@ import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inspect } from 'node:util'
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { Script } from 'node:vm'
 import { parse } from 'acorn'
 
 const CONTROL_FD = 3
-const INTERRUPT_FD = 4
 /** Bytes of all representations of one result. */
 const MAX_RESULT_BYTES = 10 * 1024 * 1024
 const MAX_JSON_BYTES = 1024 * 1024
-/** Milliseconds for the main thread to react to an interrupt before its code is terminated. */
-const GRACE_MS = 200
+const POST = new Script('__post()', { filename: 'node:kernel' })
 const DISPLAY = Symbol.for('Jupyter.display')
 const KEYS = {
   'text/plain': 'text',
@@ -36,58 +34,37 @@ const KEYS = {
   'application/javascript': 'javascript',
 }
 
-if (isMainThread) main()
-else watchInterrupts()
-
-/** In the second thread. */
-function watchInterrupts() {
-  const answered = new Int32Array(workerData)
-  const socket = new Socket({ fd: INTERRUPT_FD })
-  socket.on('error', () => {})
-  socket.on('data', () => {
-    const before = Atomics.load(answered, 0)
-    parentPort.postMessage('interrupt')
-    setTimeout(() => {
-      if (Atomics.load(answered, 0) !== before) return
-      // A session that stays open would delay the exit of the process.
-      const session = new Session()
-      session.connectToMainThread()
-      session.post('Runtime.terminateExecution', () => session.disconnect())
-    }, GRACE_MS)
-  })
-}
+main()
 
 function main() {
   const [language] = process.argv.slice(2)
   const session = new Session()
   session.connect()
-  // In a callback of its own: a terminated execution drops the microtasks that would run after it, and those must not be
-  // the kernel's. Nor should the kernel's functions be in the stack traces of the code.
-  const post = (method, parameters) => {
+  // In a callback of its own: an interrupted execution drops the microtasks that would run after it, and those must not
+  // be the kernel's. Nor should the kernel's functions be in the stack traces of the code.
+  const post = (method, parameters, onInterrupt = () => {}) => {
     const { promise, resolve } = Promise.withResolvers()
-    setImmediate(() => session.post(method, parameters, (error, answer) => resolve({ error, ...answer })))
+    hidden('__post', () => session.post(method, parameters, (error, answer) => resolve({ error, ...answer })))
+    setImmediate(() => {
+      try {
+        POST.runInThisContext({ breakOnSigint: true })
+      } catch {
+        onInterrupt()
+      }
+    })
     return promise
   }
   const control = new Socket({ fd: CONTROL_FD })
   const send = (event) => control.write(`${JSON.stringify(event)}\n`)
 
-  const answered = new SharedArrayBuffer(4)
   let interrupt = () => {}
-  const worker = new Worker(new URL(import.meta.url), { workerData: answered })
-  worker.on('message', () => {
-    Atomics.add(new Int32Array(answered), 0, 1)
-    interrupt()
-  })
-  worker.unref()
-  // The server interrupts the programs that the code waits for, and with them this process.
-  process.on('SIGINT', () => {})
+  process.on('SIGINT', () => interrupt())
   process.on('exit', () => session.disconnect())
 
   // Code that fails later must not end the kernel.
   for (const event of ['uncaughtException', 'unhandledRejection'])
     process.on(event, (error) => process.stderr.write(`Uncaught ${inspect(error)}\n`))
 
-  const hidden = (name, value) => Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
   const parent = pathToFileURL(join(process.cwd(), 'cell.mjs')).href
   hidden('require', createRequire(parent))
   hidden('__kernel', {
@@ -130,10 +107,10 @@ function main() {
       send({ type: 'error', name: error.name, value: error.message, traceback: `${error.name}: ${error.message}` })
       return
     }
-    const interrupted = new Promise((resolve) => {
-      interrupt = () => resolve(null)
-    })
-    const evaluated = post('Runtime.evaluate', { expression, replMode: true, objectGroup: name })
+    const { promise: interrupted, resolve: giveUp } = Promise.withResolvers()
+    interrupt = () => giveUp(null)
+    const parameters = { expression, replMode: true, objectGroup: name }
+    const evaluated = post('Runtime.evaluate', parameters, interrupt)
     const answer = await Promise.race([evaluated, interrupted])
     interrupt = () => {}
     if (answer === null || answer.error) {
@@ -158,6 +135,10 @@ function main() {
     }
     session.post('Runtime.releaseObjectGroup', { objectGroup: name })
   }
+}
+
+function hidden(name, value) {
+  Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
 }
 
 function readLines(socket, onLine) {
@@ -223,7 +204,9 @@ function showError(send, error) {
   const value = isError ? String(error.message) : inspect(error)
   const stack = isError ? String(error.stack) : `Uncaught ${value}`
   const own = import.meta.url
-  const lines = stack.split('\n').filter((line) => !/^\s+at /.test(line) || !(line.includes('node:') || line.includes(own)))
+  const lines = stack
+    .split('\n')
+    .filter((line) => !/^\s+at /.test(line) || !(line.includes('node:') || line.includes(own)))
   send({ type: 'error', name, value: value.slice(0, 65536), traceback: lines.join('\n').slice(0, 262144) })
 }
 

@@ -18,6 +18,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_CHUNK = 64 * 1024
 # Bytes of one line of a kernel: its largest result, as JSON.
 MAX_LINE = 64 * 1024 * 1024
+CONTROL_FD = 3
+# For a process that runs JavaScript to react to an interrupt.
+GRACE_SECONDS = 5
 PYTHON = "/usr/bin/python3"
 NODE = "/usr/local/bin/node"
 BASH = "/bin/bash"
@@ -27,13 +30,13 @@ class KernelFailed(Exception):
     """A kernel could not be started."""
 
 
-def hold_low_descriptors():
-    """Programs are started with their sockets as 3 and 4. `subprocess` wants these numbers open in this process too."""
-    while os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) < 4:
+def hold_control_descriptor():
+    """Programs are started with their socket as 3. `subprocess` wants this number open in this process too."""
+    while os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) < CONTROL_FD:
         pass
 
 
-hold_low_descriptors()
+hold_control_descriptor()
 
 
 async def readable(fd):
@@ -246,8 +249,8 @@ class Zygote:
                 PYTHON,
                 f"{HERE}/zygote.py",
                 stdin=asyncio.subprocess.DEVNULL,
-                pass_fds=[3],
-                preexec_fn=lambda: os.dup2(theirs.fileno(), 3),
+                pass_fds=[CONTROL_FD],
+                preexec_fn=lambda: os.dup2(theirs.fileno(), CONTROL_FD),
             )
             theirs.close()
             ours.setblocking(False)
@@ -307,13 +310,11 @@ class PythonKernel(Kernel):
 class SpawnedKernel(Kernel):
     """A kernel that is a program of its own."""
 
-    async def start_program(self, arguments, cwd, descriptors, stdin=asyncio.subprocess.DEVNULL):
-        """@param descriptors what the program finds as 3, 4 and so on"""
+    async def start_program(self, arguments, cwd, stdin=asyncio.subprocess.DEVNULL):
+        """The program finds its control socket as 3."""
 
         def prepare():
-            high = [os.dup2(fd, 100 + index) for index, fd in enumerate(descriptors)]
-            for index, fd in enumerate(high):
-                os.dup2(fd, 3 + index)
+            os.dup2(self.remote.fileno(), CONTROL_FD)
             with open("/proc/self/oom_score_adj", "wb") as file:
                 file.write(b"500")
 
@@ -324,7 +325,7 @@ class SpawnedKernel(Kernel):
             stdout=self.outputs[0].writer,
             stderr=self.outputs[1].writer,
             start_new_session=True,
-            pass_fds=[3 + index for index in range(len(descriptors))],
+            pass_fds=[CONTROL_FD],
             preexec_fn=prepare,
         )
         self.pid = self.process.pid
@@ -341,27 +342,23 @@ class NodeKernel(SpawnedKernel):
         super().__init__()
         self.language = language
         self.cwd = cwd
-        self.interrupts, self.interrupts_remote = socket.socketpair()
 
     async def spawn(self):
         flags = ["--experimental-import-meta-resolve", "--disable-warning=ExperimentalWarning"]
         arguments = [NODE, *flags, f"{HERE}/javascript.mjs", self.language]
-        try:
-            await self.start_program(arguments, self.cwd, [self.remote.fileno(), self.interrupts_remote.fileno()])
-        finally:
-            self.interrupts_remote.close()
+        await self.start_program(arguments, self.cwd)
 
     def interrupt(self):
-        """Besides the code itself, interrupts the programs that it waits for."""
-        try:
-            self.interrupts.send(b"\0")
-        except OSError:
-            pass
         super().interrupt()
+        asyncio.create_task(self.end_unless_done(self.done))
 
-    def close(self):
-        super().close()
-        self.interrupts.close()
+    async def end_unless_done(self, done):
+        """A loop that began after an `await` cannot be interrupted."""
+        if done is None or done.done():
+            return
+        await asyncio.wait([done], timeout=GRACE_SECONDS)
+        if not done.done():
+            self.kill()
 
 
 class BashKernel(SpawnedKernel):
@@ -378,7 +375,7 @@ class BashKernel(SpawnedKernel):
     async def spawn(self):
         self.file = tempfile.NamedTemporaryFile(prefix="code-", suffix=".sh")
         arguments = [BASH, "--noprofile", "--norc", "--noediting", "-i"]
-        await self.start_program(arguments, self.cwd, [self.remote.fileno()], asyncio.subprocess.PIPE)
+        await self.start_program(arguments, self.cwd, asyncio.subprocess.PIPE)
         self.is_ready = asyncio.get_running_loop().create_future()
         self.process.stdin.write(b"PS1= PS2=; unset HISTFILE; set +o history +H; printf '0\\n' >&3\n")
 

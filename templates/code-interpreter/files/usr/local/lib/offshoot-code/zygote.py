@@ -22,6 +22,9 @@ MAX_PACKET = 1024 * 1024
 def warm_up():
     """Imports libraries and draws once, so that their caches and pages are in the snapshot."""
     import base64  # noqa: F401
+    import random  # noqa: F401
+    import ssl  # noqa: F401
+
     import matplotlib.pyplot as pyplot
     import numpy
     import pandas

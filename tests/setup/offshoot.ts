@@ -40,7 +40,9 @@ interface RunningServices {
 
 export interface StartOptions {
   /** Templates to bake and offer; `null`: all. Fewer templates save seconds. */
-  readonly templates?: readonly ('minimal' | 'base' | 'app' | 'postgres-16' | 'postgres-16-16g')[] | null
+  readonly templates?:
+    | readonly ('minimal' | 'base' | 'app' | 'code-interpreter' | 'postgres-16' | 'postgres-16-16g')[]
+    | null
   /** Builds images in the data directory instead of using the shared ones. */
   readonly ownImages?: boolean
   readonly port?: number

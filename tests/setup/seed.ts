@@ -48,10 +48,12 @@ const MADE_OF: Readonly<Record<string, string | null>> = {
   'minimal,base': 'minimal',
   'minimal,base,app': 'minimal,base',
   'minimal,postgres-16': 'minimal',
+  'minimal,code-interpreter': 'minimal',
 }
 
 function seededWith(templates: readonly string[] | null): string {
   if (templates?.includes('postgres-16') === true) return 'minimal,postgres-16'
+  if (templates?.includes('code-interpreter') === true) return 'minimal,code-interpreter'
   if (templates?.includes('app') === true) return 'minimal,base,app'
   return templates?.includes('base') === false ? 'minimal' : 'minimal,base'
 }

@@ -20,7 +20,7 @@ const ACCEPTABLE = JSON.stringify({
 })
 
 /** Path parameters that name no object. */
-const WORDS: Readonly<Record<string, string>> = { month: '2026-01', lang: 'python' }
+const WORDS: Readonly<Record<string, string>> = { month: '2026-01', lang: 'python', context_id: 'python' }
 
 /** Values for the ids in a path: those of alice's objects, or of nothing. */
 interface Ids {

@@ -1,7 +1,7 @@
-import type { CodeContext, CodeResult } from '@offshoot/contract/code'
+import type { CodeContext } from '@offshoot/contract/code'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openEvents, type ServerEvent } from './setup/event-stream.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { type AskedCode, openCode, ranCode } from './setup/run-code.ts'
 import { until } from './setup/until.ts'
 
 /** Milliseconds for a test: kernels start slowly on an emulated, busy CPU. */
@@ -17,45 +17,10 @@ afterAll(async () => {
   await offshoot?.destroy()
 })
 
-interface Asked {
-  readonly language?: string
-  readonly context_id?: string
-  readonly env?: Record<string, string>
-  readonly timeout_seconds?: number
-}
-
-interface Ran {
-  readonly stdout: string
-  readonly stderr: string
-  readonly results: readonly CodeResult[]
-  readonly error: { readonly name: string; readonly value: string; readonly traceback: string } | undefined
-  readonly last: ServerEvent | undefined
-}
-
-const open = (code: string, asked: Asked = {}, of = id) =>
-  openEvents(offshoot, 'POST', `/v1/sandboxes/${of}/code`, { body: { code, ...asked } })
-
-async function run(code: string, asked: Asked = {}, of = id): Promise<Ran> {
-  return ranOf(await (await open(code, asked, of)).rest())
-}
-
-function ranOf(events: readonly ServerEvent[]): Ran {
-  const dataOf = (name: string) => events.filter(({ event }) => event === name).map(({ data }) => data)
-  const textOf = (name: string) =>
-    dataOf(name)
-      .map(({ chunk }) => chunk as string)
-      .join('')
-  return {
-    stdout: textOf('stdout'),
-    stderr: textOf('stderr'),
-    results: dataOf('result'),
-    error: dataOf('error').find(({ name }) => name !== undefined),
-    last: events.at(-1),
-  }
-}
-
+const open = (code: string, asked: AskedCode = {}, of = id) => openCode(offshoot, of, code, asked)
+const run = async (code: string, asked: AskedCode = {}, of = id) => ranCode(await (await open(code, asked, of)).rest())
 /** The text of the last expression. */
-const valueOf = async (code: string, asked: Asked = {}, of = id) => {
+const valueOf = async (code: string, asked: AskedCode = {}, of = id) => {
   const { results, error } = await run(code, asked, of)
   expect(error).toBeUndefined()
   return results.find(({ is_main_result: isMain }) => isMain)?.text
@@ -66,6 +31,11 @@ const newContext = async (body: unknown = {}) => {
   const answer = await contexts('', 'POST', body)
   expect(answer.status).toBe(201)
   return answer.body as CodeContext
+}
+
+const ask = async (body: unknown, of = id) => {
+  const { status, body: answer } = await offshoot.request('POST', `/v1/sandboxes/${of}/code`, { body })
+  return [status, answer.error]
 }
 
 describe('Python', { timeout: TEST_MS }, () => {
@@ -166,7 +136,7 @@ display(SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'), JSON({"a": [1]}), Mark
     const interrupted = await open(endless)
     await interrupted.next()
     expect((await contexts('/python/interrupt', 'POST')).status).toBe(200)
-    expect(ranOf(await interrupted.rest())).toMatchObject({
+    expect(ranCode(await interrupted.rest())).toMatchObject({
       error: { name: 'KeyboardInterrupt' },
       last: { event: 'end' },
     })
@@ -187,7 +157,7 @@ display(SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'), JSON({"a": [1]}), Mark
     const running = await open('import time\nprint("on", flush=True)\ntime.sleep(3600)')
     await running.next()
     expect((await contexts('/python/restart', 'POST')).status).toBe(200)
-    expect(ranOf(await running.rest()).error?.name).toBe('KernelRestarted')
+    expect(ranCode(await running.rest()).error?.name).toBe('KernelRestarted')
     expect((await run('gone')).error?.name).toBe('NameError')
   })
 
@@ -222,7 +192,7 @@ describe('other languages', { timeout: TEST_MS }, () => {
     const endless = await open('console.log("on"); for (;;) {}', { language })
     await endless.next()
     expect((await contexts('/javascript/interrupt', 'POST')).status).toBe(200)
-    expect(ranOf(await endless.rest()).error?.name).toBe('Interrupted')
+    expect(ranCode(await endless.rest()).error?.name).toBe('Interrupted')
     expect(await valueOf('a', { language })).toBe('7')
     expect((await run('process.exit(4)', { language })).error?.name).toBe('KernelDied')
   })
@@ -243,7 +213,7 @@ describe('other languages', { timeout: TEST_MS }, () => {
     const endless = await open('echo on; sleep 3600; echo after', { language })
     await endless.next()
     await contexts('/bash/interrupt', 'POST')
-    const ended = ranOf(await endless.rest())
+    const ended = ranCode(await endless.rest())
     expect([ended.stdout, ended.error?.name]).toEqual(['', 'Interrupted'])
     expect((await run('f', { language })).stdout).toBe('f 5\n')
     expect((await run('echo "$OF_SANDBOX"', { language })).stdout).toBe('kept\n')
@@ -280,10 +250,6 @@ describe('a sandbox', { timeout: TEST_MS }, () => {
   })
 
   it('refuses what is wrong', async () => {
-    const ask = async (body: unknown, of = id) => {
-      const { status, body: answer } = await offshoot.request('POST', `/v1/sandboxes/${of}/code`, { body })
-      return [status, answer.error]
-    }
     expect(await ask({})).toEqual([400, 'code required'])
     expect(await ask({ code: '1', language: 'r' })).toEqual([
       400,
@@ -302,11 +268,7 @@ describe('a sandbox', { timeout: TEST_MS }, () => {
   it('of a template without an interpreter says so, and one whose port another server has', async () => {
     const minimal = (await offshoot.create()).id
     const none = [409, 'this sandbox has no code interpreter']
-    const ask = async () => {
-      const { status, body } = await offshoot.request('POST', `/v1/sandboxes/${minimal}/code`, { body: { code: '1' } })
-      return [status, body.error]
-    }
-    expect(await ask()).toEqual(none)
+    expect(await ask({ code: '1' }, minimal)).toEqual(none)
     await offshoot.exec(
       minimal,
       'mkdir /w && echo secret > /w/execute && { setsid httpd -f -p 49999 -h /w >/dev/null 2>&1 </dev/null & }',
@@ -315,7 +277,7 @@ describe('a sandbox', { timeout: TEST_MS }, () => {
       'the other server',
       async () => (await offshoot.exec(minimal, 'nc 127.0.0.1 49999 </dev/null')).exit_code === 0,
     )
-    expect(await ask()).toEqual(none)
+    expect(await ask({ code: '1' }, minimal)).toEqual(none)
     await offshoot.request('DELETE', `/v1/sandboxes/${minimal}`)
   })
 })

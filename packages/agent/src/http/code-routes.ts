@@ -22,11 +22,6 @@ export function codeRoutes(server: FastifyInstance, { host, stopping }: Agent): 
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     return sandbox
   }
-  const contextOf = (request: FastifyRequest): string => {
-    const parsed = contextPath.safeParse(request.params)
-    if (!parsed.success) throw new ApiError('notFound', { detail: 'no such context' })
-    return parsed.data.context
-  }
   const until = (request: FastifyRequest, reply: FastifyReply) => AbortSignal.any([hangUpOf(request, reply), stopping])
 
   server.post('/v1/sandboxes/:id/code', async (request, reply) => {
@@ -133,4 +128,10 @@ async function passOn(lines: AsyncIterable<CodeLine>, stream: PushedEvents, star
     // A slow reader holds back the code.
     if (stream.isFull) await drained.promise
   }
+}
+
+function contextOf(request: FastifyRequest): string {
+  const parsed = contextPath.safeParse(request.params)
+  if (!parsed.success) throw new ApiError('notFound', { detail: 'no such context' })
+  return parsed.data.context
 }

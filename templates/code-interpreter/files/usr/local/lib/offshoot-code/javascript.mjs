@@ -20,6 +20,7 @@ const CONTROL_FD = 3
 const MAX_RESULT_BYTES = 10 * 1024 * 1024
 const MAX_JSON_BYTES = 1024 * 1024
 const POST = new Script('__post()', { filename: 'node:kernel' })
+const NOTHING = () => {}
 const DISPLAY = Symbol.for('Jupyter.display')
 const KEYS = {
   'text/plain': 'text',
@@ -42,7 +43,7 @@ function main() {
   session.connect()
   // In a callback of its own: an interrupted execution drops the microtasks that would run after it, and those must not
   // be the kernel's. Nor should the kernel's functions be in the stack traces of the code.
-  const post = (method, parameters, onInterrupt = () => {}) => {
+  const post = (method, parameters, onInterrupt = NOTHING) => {
     const { promise, resolve } = Promise.withResolvers()
     hidden('__post', () => session.post(method, parameters, (error, answer) => resolve({ error, ...answer })))
     setImmediate(() => {
@@ -57,7 +58,7 @@ function main() {
   const control = new Socket({ fd: CONTROL_FD })
   const send = (event) => control.write(`${JSON.stringify(event)}\n`)
 
-  let interrupt = () => {}
+  let interrupt = NOTHING
   process.on('SIGINT', () => interrupt())
   process.on('exit', () => session.disconnect())
 
@@ -112,7 +113,7 @@ function main() {
     const parameters = { expression, replMode: true, objectGroup: name }
     const evaluated = post('Runtime.evaluate', parameters, interrupt)
     const answer = await Promise.race([evaluated, interrupted])
-    interrupt = () => {}
+    interrupt = NOTHING
     if (answer === null || answer.error) {
       const value = 'the execution was interrupted'
       send({ type: 'error', name: 'Interrupted', value, traceback: `Interrupted: ${value}` })
@@ -241,7 +242,7 @@ function rewrite(code) {
   const edits = []
   visit(program, (node) => {
     const { type, start, end } = node
-    const edit = (from, to, text) => edits.push({ from, to, text })
+    const edit = (from, to, put) => edits.push({ from, to, text: put, type })
     if (type === 'ImportDeclaration') edit(start, end, importOf(node, code) + '\n'.repeat(lineBreaks(code, start, end)))
     else if (type === 'ExportNamedDeclaration') edit(start, node.declaration?.start ?? end, '')
     else if (type === 'ExportDefaultDeclaration') edit(start, node.declaration.start, '')

@@ -19,6 +19,7 @@ from kernels import Zygote
 PORT = 49999
 MAX_BODY = 64 * 1024 * 1024
 KEEPALIVE_SECONDS = 5
+READY_FOLDER = "/run/offshoot-code"
 MAX_VARIABLES = 1024
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -191,6 +192,9 @@ class State:
         kernel = await self.contexts.of_language("python").ready_kernel()
         await kernel.run(WARM_UP, {}, ignore, silent=True)
         self.is_ready = True
+        if os.path.isdir(READY_FOLDER):
+            with open(f"{READY_FOLDER}/ready", "w"):
+                pass
 
 
 WARM_UP = """

@@ -4,172 +4,196 @@
 // @generated from file filesystem/filesystem.proto (package filesystem, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from '@bufbuild/protobuf/codegenv2'
-import { file_google_protobuf_timestamp } from '@bufbuild/protobuf/wkt'
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
  * Describes the file filesystem/filesystem.proto.
  */
-export const file_filesystem_filesystem =
-  /*@__PURE__*/
-  fileDesc(
-    'ChtmaWxlc3lzdGVtL2ZpbGVzeXN0ZW0ucHJvdG8SCmZpbGVzeXN0ZW0iMgoLTW92ZVJlcXVlc3QSDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJIjQKDE1vdmVSZXNwb25zZRIkCgVlbnRyeRgBIAEoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvIh4KDk1ha2VEaXJSZXF1ZXN0EgwKBHBhdGgYASABKAkiNwoPTWFrZURpclJlc3BvbnNlEiQKBWVudHJ5GAEgASgLMhUuZmlsZXN5c3RlbS5FbnRyeUluZm8iHQoNUmVtb3ZlUmVxdWVzdBIMCgRwYXRoGAEgASgJIhAKDlJlbW92ZVJlc3BvbnNlIhsKC1N0YXRSZXF1ZXN0EgwKBHBhdGgYASABKAkiNAoMU3RhdFJlc3BvbnNlEiQKBWVudHJ5GAEgASgLMhUuZmlsZXN5c3RlbS5FbnRyeUluZm8i5QIKCUVudHJ5SW5mbxIMCgRuYW1lGAEgASgJEiIKBHR5cGUYAiABKA4yFC5maWxlc3lzdGVtLkZpbGVUeXBlEgwKBHBhdGgYAyABKAkSDAoEc2l6ZRgEIAEoAxIMCgRtb2RlGAUgASgNEhMKC3Blcm1pc3Npb25zGAYgASgJEg0KBW93bmVyGAcgASgJEg0KBWdyb3VwGAggASgJEjEKDW1vZGlmaWVkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKDnN5bWxpbmtfdGFyZ2V0GAogASgJSACIAQESNQoIbWV0YWRhdGEYCyADKAsyIy5maWxlc3lzdGVtLkVudHJ5SW5mby5NZXRhZGF0YUVudHJ5Gi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fc3ltbGlua190YXJnZXQiLQoOTGlzdERpclJlcXVlc3QSDAoEcGF0aBgBIAEoCRINCgVkZXB0aBgCIAEoDSI5Cg9MaXN0RGlyUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvImcKD1dhdGNoRGlyUmVxdWVzdBIMCgRwYXRoGAEgASgJEhEKCXJlY3Vyc2l2ZRgCIAEoCBIVCg1pbmNsdWRlX2VudHJ5GAMgASgIEhwKFGFsbG93X25ldHdvcmtfbW91bnRzGAQgASgIInkKD0ZpbGVzeXN0ZW1FdmVudBIMCgRuYW1lGAEgASgJEiMKBHR5cGUYAiABKA4yFS5maWxlc3lzdGVtLkV2ZW50VHlwZRIpCgVlbnRyeRgDIAEoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvSACIAQFCCAoGX2VudHJ5IuABChBXYXRjaERpclJlc3BvbnNlEjgKBXN0YXJ0GAEgASgLMicuZmlsZXN5c3RlbS5XYXRjaERpclJlc3BvbnNlLlN0YXJ0RXZlbnRIABIxCgpmaWxlc3lzdGVtGAIgASgLMhsuZmlsZXN5c3RlbS5GaWxlc3lzdGVtRXZlbnRIABI7CglrZWVwYWxpdmUYAyABKAsyJi5maWxlc3lzdGVtLldhdGNoRGlyUmVzcG9uc2UuS2VlcEFsaXZlSAAaDAoKU3RhcnRFdmVudBoLCglLZWVwQWxpdmVCBwoFZXZlbnQibAoUQ3JlYXRlV2F0Y2hlclJlcXVlc3QSDAoEcGF0aBgBIAEoCRIRCglyZWN1cnNpdmUYAiABKAgSFQoNaW5jbHVkZV9lbnRyeRgDIAEoCBIcChRhbGxvd19uZXR3b3JrX21vdW50cxgEIAEoCCIrChVDcmVhdGVXYXRjaGVyUmVzcG9uc2USEgoKd2F0Y2hlcl9pZBgBIAEoCSItChdHZXRXYXRjaGVyRXZlbnRzUmVxdWVzdBISCgp3YXRjaGVyX2lkGAEgASgJIkcKGEdldFdhdGNoZXJFdmVudHNSZXNwb25zZRIrCgZldmVudHMYASADKAsyGy5maWxlc3lzdGVtLkZpbGVzeXN0ZW1FdmVudCIqChRSZW1vdmVXYXRjaGVyUmVxdWVzdBISCgp3YXRjaGVyX2lkGAEgASgJIhcKFVJlbW92ZVdhdGNoZXJSZXNwb25zZSppCghGaWxlVHlwZRIZChVGSUxFX1RZUEVfVU5TUEVDSUZJRUQQABISCg5GSUxFX1RZUEVfRklMRRABEhcKE0ZJTEVfVFlQRV9ESVJFQ1RPUlkQAhIVChFGSUxFX1RZUEVfU1lNTElOSxADKpgBCglFdmVudFR5cGUSGgoWRVZFTlRfVFlQRV9VTlNQRUNJRklFRBAAEhUKEUVWRU5UX1RZUEVfQ1JFQVRFEAESFAoQRVZFTlRfVFlQRV9XUklURRACEhUKEUVWRU5UX1RZUEVfUkVNT1ZFEAMSFQoRRVZFTlRfVFlQRV9SRU5BTUUQBBIUChBFVkVOVF9UWVBFX0NITU9EEAUynwUKCkZpbGVzeXN0ZW0SOQoEU3RhdBIXLmZpbGVzeXN0ZW0uU3RhdFJlcXVlc3QaGC5maWxlc3lzdGVtLlN0YXRSZXNwb25zZRJCCgdNYWtlRGlyEhouZmlsZXN5c3RlbS5NYWtlRGlyUmVxdWVzdBobLmZpbGVzeXN0ZW0uTWFrZURpclJlc3BvbnNlEjkKBE1vdmUSFy5maWxlc3lzdGVtLk1vdmVSZXF1ZXN0GhguZmlsZXN5c3RlbS5Nb3ZlUmVzcG9uc2USQgoHTGlzdERpchIaLmZpbGVzeXN0ZW0uTGlzdERpclJlcXVlc3QaGy5maWxlc3lzdGVtLkxpc3REaXJSZXNwb25zZRI/CgZSZW1vdmUSGS5maWxlc3lzdGVtLlJlbW92ZVJlcXVlc3QaGi5maWxlc3lzdGVtLlJlbW92ZVJlc3BvbnNlEkcKCFdhdGNoRGlyEhsuZmlsZXN5c3RlbS5XYXRjaERpclJlcXVlc3QaHC5maWxlc3lzdGVtLldhdGNoRGlyUmVzcG9uc2UwARJUCg1DcmVhdGVXYXRjaGVyEiAuZmlsZXN5c3RlbS5DcmVhdGVXYXRjaGVyUmVxdWVzdBohLmZpbGVzeXN0ZW0uQ3JlYXRlV2F0Y2hlclJlc3BvbnNlEl0KEEdldFdhdGNoZXJFdmVudHMSIy5maWxlc3lzdGVtLkdldFdhdGNoZXJFdmVudHNSZXF1ZXN0GiQuZmlsZXN5c3RlbS5HZXRXYXRjaGVyRXZlbnRzUmVzcG9uc2USVAoNUmVtb3ZlV2F0Y2hlchIgLmZpbGVzeXN0ZW0uUmVtb3ZlV2F0Y2hlclJlcXVlc3QaIS5maWxlc3lzdGVtLlJlbW92ZVdhdGNoZXJSZXNwb25zZWIGcHJvdG8z',
-    [file_google_protobuf_timestamp],
-  )
+export const file_filesystem_filesystem = /*@__PURE__*/
+  fileDesc("ChtmaWxlc3lzdGVtL2ZpbGVzeXN0ZW0ucHJvdG8SCmZpbGVzeXN0ZW0iMgoLTW92ZVJlcXVlc3QSDgoGc291cmNlGAEgASgJEhMKC2Rlc3RpbmF0aW9uGAIgASgJIjQKDE1vdmVSZXNwb25zZRIkCgVlbnRyeRgBIAEoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvIh4KDk1ha2VEaXJSZXF1ZXN0EgwKBHBhdGgYASABKAkiNwoPTWFrZURpclJlc3BvbnNlEiQKBWVudHJ5GAEgASgLMhUuZmlsZXN5c3RlbS5FbnRyeUluZm8iHQoNUmVtb3ZlUmVxdWVzdBIMCgRwYXRoGAEgASgJIhAKDlJlbW92ZVJlc3BvbnNlIhsKC1N0YXRSZXF1ZXN0EgwKBHBhdGgYASABKAkiNAoMU3RhdFJlc3BvbnNlEiQKBWVudHJ5GAEgASgLMhUuZmlsZXN5c3RlbS5FbnRyeUluZm8i5QIKCUVudHJ5SW5mbxIMCgRuYW1lGAEgASgJEiIKBHR5cGUYAiABKA4yFC5maWxlc3lzdGVtLkZpbGVUeXBlEgwKBHBhdGgYAyABKAkSDAoEc2l6ZRgEIAEoAxIMCgRtb2RlGAUgASgNEhMKC3Blcm1pc3Npb25zGAYgASgJEg0KBW93bmVyGAcgASgJEg0KBWdyb3VwGAggASgJEjEKDW1vZGlmaWVkX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKDnN5bWxpbmtfdGFyZ2V0GAogASgJSACIAQESNQoIbWV0YWRhdGEYCyADKAsyIy5maWxlc3lzdGVtLkVudHJ5SW5mby5NZXRhZGF0YUVudHJ5Gi8KDU1ldGFkYXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4AUIRCg9fc3ltbGlua190YXJnZXQiLQoOTGlzdERpclJlcXVlc3QSDAoEcGF0aBgBIAEoCRINCgVkZXB0aBgCIAEoDSI5Cg9MaXN0RGlyUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvImcKD1dhdGNoRGlyUmVxdWVzdBIMCgRwYXRoGAEgASgJEhEKCXJlY3Vyc2l2ZRgCIAEoCBIVCg1pbmNsdWRlX2VudHJ5GAMgASgIEhwKFGFsbG93X25ldHdvcmtfbW91bnRzGAQgASgIInkKD0ZpbGVzeXN0ZW1FdmVudBIMCgRuYW1lGAEgASgJEiMKBHR5cGUYAiABKA4yFS5maWxlc3lzdGVtLkV2ZW50VHlwZRIpCgVlbnRyeRgDIAEoCzIVLmZpbGVzeXN0ZW0uRW50cnlJbmZvSACIAQFCCAoGX2VudHJ5IuABChBXYXRjaERpclJlc3BvbnNlEjgKBXN0YXJ0GAEgASgLMicuZmlsZXN5c3RlbS5XYXRjaERpclJlc3BvbnNlLlN0YXJ0RXZlbnRIABIxCgpmaWxlc3lzdGVtGAIgASgLMhsuZmlsZXN5c3RlbS5GaWxlc3lzdGVtRXZlbnRIABI7CglrZWVwYWxpdmUYAyABKAsyJi5maWxlc3lzdGVtLldhdGNoRGlyUmVzcG9uc2UuS2VlcEFsaXZlSAAaDAoKU3RhcnRFdmVudBoLCglLZWVwQWxpdmVCBwoFZXZlbnQibAoUQ3JlYXRlV2F0Y2hlclJlcXVlc3QSDAoEcGF0aBgBIAEoCRIRCglyZWN1cnNpdmUYAiABKAgSFQoNaW5jbHVkZV9lbnRyeRgDIAEoCBIcChRhbGxvd19uZXR3b3JrX21vdW50cxgEIAEoCCIrChVDcmVhdGVXYXRjaGVyUmVzcG9uc2USEgoKd2F0Y2hlcl9pZBgBIAEoCSItChdHZXRXYXRjaGVyRXZlbnRzUmVxdWVzdBISCgp3YXRjaGVyX2lkGAEgASgJIkcKGEdldFdhdGNoZXJFdmVudHNSZXNwb25zZRIrCgZldmVudHMYASADKAsyGy5maWxlc3lzdGVtLkZpbGVzeXN0ZW1FdmVudCIqChRSZW1vdmVXYXRjaGVyUmVxdWVzdBISCgp3YXRjaGVyX2lkGAEgASgJIhcKFVJlbW92ZVdhdGNoZXJSZXNwb25zZSppCghGaWxlVHlwZRIZChVGSUxFX1RZUEVfVU5TUEVDSUZJRUQQABISCg5GSUxFX1RZUEVfRklMRRABEhcKE0ZJTEVfVFlQRV9ESVJFQ1RPUlkQAhIVChFGSUxFX1RZUEVfU1lNTElOSxADKpgBCglFdmVudFR5cGUSGgoWRVZFTlRfVFlQRV9VTlNQRUNJRklFRBAAEhUKEUVWRU5UX1RZUEVfQ1JFQVRFEAESFAoQRVZFTlRfVFlQRV9XUklURRACEhUKEUVWRU5UX1RZUEVfUkVNT1ZFEAMSFQoRRVZFTlRfVFlQRV9SRU5BTUUQBBIUChBFVkVOVF9UWVBFX0NITU9EEAUynwUKCkZpbGVzeXN0ZW0SOQoEU3RhdBIXLmZpbGVzeXN0ZW0uU3RhdFJlcXVlc3QaGC5maWxlc3lzdGVtLlN0YXRSZXNwb25zZRJCCgdNYWtlRGlyEhouZmlsZXN5c3RlbS5NYWtlRGlyUmVxdWVzdBobLmZpbGVzeXN0ZW0uTWFrZURpclJlc3BvbnNlEjkKBE1vdmUSFy5maWxlc3lzdGVtLk1vdmVSZXF1ZXN0GhguZmlsZXN5c3RlbS5Nb3ZlUmVzcG9uc2USQgoHTGlzdERpchIaLmZpbGVzeXN0ZW0uTGlzdERpclJlcXVlc3QaGy5maWxlc3lzdGVtLkxpc3REaXJSZXNwb25zZRI/CgZSZW1vdmUSGS5maWxlc3lzdGVtLlJlbW92ZVJlcXVlc3QaGi5maWxlc3lzdGVtLlJlbW92ZVJlc3BvbnNlEkcKCFdhdGNoRGlyEhsuZmlsZXN5c3RlbS5XYXRjaERpclJlcXVlc3QaHC5maWxlc3lzdGVtLldhdGNoRGlyUmVzcG9uc2UwARJUCg1DcmVhdGVXYXRjaGVyEiAuZmlsZXN5c3RlbS5DcmVhdGVXYXRjaGVyUmVxdWVzdBohLmZpbGVzeXN0ZW0uQ3JlYXRlV2F0Y2hlclJlc3BvbnNlEl0KEEdldFdhdGNoZXJFdmVudHMSIy5maWxlc3lzdGVtLkdldFdhdGNoZXJFdmVudHNSZXF1ZXN0GiQuZmlsZXN5c3RlbS5HZXRXYXRjaGVyRXZlbnRzUmVzcG9uc2USVAoNUmVtb3ZlV2F0Y2hlchIgLmZpbGVzeXN0ZW0uUmVtb3ZlV2F0Y2hlclJlcXVlc3QaIS5maWxlc3lzdGVtLlJlbW92ZVdhdGNoZXJSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
 
 /**
  * Describes the message filesystem.MoveRequest.
  * Use `create(MoveRequestSchema)` to create a new message.
  */
-export const MoveRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 0)
+export const MoveRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 0);
 
 /**
  * Describes the message filesystem.MoveResponse.
  * Use `create(MoveResponseSchema)` to create a new message.
  */
-export const MoveResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 1)
+export const MoveResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 1);
 
 /**
  * Describes the message filesystem.MakeDirRequest.
  * Use `create(MakeDirRequestSchema)` to create a new message.
  */
-export const MakeDirRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 2)
+export const MakeDirRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 2);
 
 /**
  * Describes the message filesystem.MakeDirResponse.
  * Use `create(MakeDirResponseSchema)` to create a new message.
  */
-export const MakeDirResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 3)
+export const MakeDirResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 3);
 
 /**
  * Describes the message filesystem.RemoveRequest.
  * Use `create(RemoveRequestSchema)` to create a new message.
  */
-export const RemoveRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 4)
+export const RemoveRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 4);
 
 /**
  * Describes the message filesystem.RemoveResponse.
  * Use `create(RemoveResponseSchema)` to create a new message.
  */
-export const RemoveResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 5)
+export const RemoveResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 5);
 
 /**
  * Describes the message filesystem.StatRequest.
  * Use `create(StatRequestSchema)` to create a new message.
  */
-export const StatRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 6)
+export const StatRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 6);
 
 /**
  * Describes the message filesystem.StatResponse.
  * Use `create(StatResponseSchema)` to create a new message.
  */
-export const StatResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 7)
+export const StatResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 7);
 
 /**
  * Describes the message filesystem.EntryInfo.
  * Use `create(EntryInfoSchema)` to create a new message.
  */
-export const EntryInfoSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 8)
+export const EntryInfoSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 8);
 
 /**
  * Describes the message filesystem.ListDirRequest.
  * Use `create(ListDirRequestSchema)` to create a new message.
  */
-export const ListDirRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 9)
+export const ListDirRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 9);
 
 /**
  * Describes the message filesystem.ListDirResponse.
  * Use `create(ListDirResponseSchema)` to create a new message.
  */
-export const ListDirResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 10)
+export const ListDirResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 10);
 
 /**
  * Describes the message filesystem.WatchDirRequest.
  * Use `create(WatchDirRequestSchema)` to create a new message.
  */
-export const WatchDirRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 11)
+export const WatchDirRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 11);
 
 /**
  * Describes the message filesystem.FilesystemEvent.
  * Use `create(FilesystemEventSchema)` to create a new message.
  */
-export const FilesystemEventSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 12)
+export const FilesystemEventSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 12);
 
 /**
  * Describes the message filesystem.WatchDirResponse.
  * Use `create(WatchDirResponseSchema)` to create a new message.
  */
-export const WatchDirResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 13)
+export const WatchDirResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 13);
 
 /**
  * Describes the message filesystem.WatchDirResponse.StartEvent.
  * Use `create(WatchDirResponse_StartEventSchema)` to create a new message.
  */
-export const WatchDirResponse_StartEventSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 13, 0)
+export const WatchDirResponse_StartEventSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 13, 0);
 
 /**
  * Describes the message filesystem.WatchDirResponse.KeepAlive.
  * Use `create(WatchDirResponse_KeepAliveSchema)` to create a new message.
  */
-export const WatchDirResponse_KeepAliveSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 13, 1)
+export const WatchDirResponse_KeepAliveSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 13, 1);
 
 /**
  * Describes the message filesystem.CreateWatcherRequest.
  * Use `create(CreateWatcherRequestSchema)` to create a new message.
  */
-export const CreateWatcherRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 14)
+export const CreateWatcherRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 14);
 
 /**
  * Describes the message filesystem.CreateWatcherResponse.
  * Use `create(CreateWatcherResponseSchema)` to create a new message.
  */
-export const CreateWatcherResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 15)
+export const CreateWatcherResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 15);
 
 /**
  * Describes the message filesystem.GetWatcherEventsRequest.
  * Use `create(GetWatcherEventsRequestSchema)` to create a new message.
  */
-export const GetWatcherEventsRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 16)
+export const GetWatcherEventsRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 16);
 
 /**
  * Describes the message filesystem.GetWatcherEventsResponse.
  * Use `create(GetWatcherEventsResponseSchema)` to create a new message.
  */
-export const GetWatcherEventsResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 17)
+export const GetWatcherEventsResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 17);
 
 /**
  * Describes the message filesystem.RemoveWatcherRequest.
  * Use `create(RemoveWatcherRequestSchema)` to create a new message.
  */
-export const RemoveWatcherRequestSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 18)
+export const RemoveWatcherRequestSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 18);
 
 /**
  * Describes the message filesystem.RemoveWatcherResponse.
  * Use `create(RemoveWatcherResponseSchema)` to create a new message.
  */
-export const RemoveWatcherResponseSchema = /*@__PURE__*/ messageDesc(file_filesystem_filesystem, 19)
+export const RemoveWatcherResponseSchema = /*@__PURE__*/
+  messageDesc(file_filesystem_filesystem, 19);
 
 /**
  * Describes the enum filesystem.FileType.
  */
-export const FileTypeSchema = /*@__PURE__*/ enumDesc(file_filesystem_filesystem, 0)
+export const FileTypeSchema = /*@__PURE__*/
+  enumDesc(file_filesystem_filesystem, 0);
 
 /**
  * @generated from enum filesystem.FileType
  */
-export const FileType = /*@__PURE__*/ tsEnum(FileTypeSchema)
+export const FileType = /*@__PURE__*/
+  tsEnum(FileTypeSchema);
 
 /**
  * Describes the enum filesystem.EventType.
  */
-export const EventTypeSchema = /*@__PURE__*/ enumDesc(file_filesystem_filesystem, 1)
+export const EventTypeSchema = /*@__PURE__*/
+  enumDesc(file_filesystem_filesystem, 1);
 
 /**
  * @generated from enum filesystem.EventType
  */
-export const EventType = /*@__PURE__*/ tsEnum(EventTypeSchema)
+export const EventType = /*@__PURE__*/
+  tsEnum(EventTypeSchema);
 
 /**
  * @generated from service filesystem.Filesystem
  */
-export const Filesystem = /*@__PURE__*/ serviceDesc(file_filesystem_filesystem, 0)
+export const Filesystem = /*@__PURE__*/
+  serviceDesc(file_filesystem_filesystem, 0);
+

@@ -4,208 +4,239 @@
 // @generated from file process/process.proto (package process, syntax proto3)
 /* eslint-disable */
 
-import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from '@bufbuild/protobuf/codegenv2'
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 
 /**
  * Describes the file process/process.proto.
  */
-export const file_process_process =
-  /*@__PURE__*/
-  fileDesc(
-    'ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiSgoDUFRZEh8KBHNpemUYASABKAsyES5wcm9jZXNzLlBUWS5TaXplGiIKBFNpemUSDAoEY29scxgBIAEoDRIMCgRyb3dzGAIgASgNIqEBCg1Qcm9jZXNzQ29uZmlnEgsKA2NtZBgBIAEoCRIMCgRhcmdzGAIgAygJEi4KBGVudnMYAyADKAsyIC5wcm9jZXNzLlByb2Nlc3NDb25maWcuRW52c0VudHJ5EhAKA2N3ZBgEIAEoCUgAiAEBGisKCUVudnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9jd2QiDQoLTGlzdFJlcXVlc3QiXAoLUHJvY2Vzc0luZm8SJgoGY29uZmlnGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEgsKA3BpZBgCIAEoDRIQCgN0YWcYAyABKAlIAIgBAUIGCgRfdGFnIjcKDExpc3RSZXNwb25zZRInCglwcm9jZXNzZXMYASADKAsyFC5wcm9jZXNzLlByb2Nlc3NJbmZvIpcBCgxTdGFydFJlcXVlc3QSJwoHcHJvY2VzcxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBEhAKA3RhZxgDIAEoCUgBiAEBEhIKBXN0ZGluGAQgASgISAKIAQFCBgoEX3B0eUIGCgRfdGFnQggKBl9zdGRpbiJiCg1VcGRhdGVSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBQgYKBF9wdHkiEAoOVXBkYXRlUmVzcG9uc2UirwMKDFByb2Nlc3NFdmVudBIxCgVzdGFydBgBIAEoCzIgLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LlN0YXJ0RXZlbnRIABIvCgRkYXRhGAIgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRGF0YUV2ZW50SAASLQoDZW5kGAMgASgLMh4ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRW5kRXZlbnRIABI0CglrZWVwYWxpdmUYBCABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5LZWVwQWxpdmVIABoZCgpTdGFydEV2ZW50EgsKA3BpZBgBIAEoDRpICglEYXRhRXZlbnQSEAoGc3Rkb3V0GAEgASgMSAASEAoGc3RkZXJyGAIgASgMSAASDQoDcHR5GAMgASgMSABCCAoGb3V0cHV0GlsKCEVuZEV2ZW50EhEKCWV4aXRfY29kZRgBIAEoERIOCgZleGl0ZWQYAiABKAgSDgoGc3RhdHVzGAMgASgJEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZUIHCgVldmVudCI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQiNwoPQ29ubmVjdFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSI3CgxQcm9jZXNzSW5wdXQSDwoFc3RkaW4YASABKAxIABINCgNwdHkYAiABKAxIAEIHCgVpbnB1dCLCAgoSU3RyZWFtSW5wdXRSZXF1ZXN0EjcKBXN0YXJ0GAEgASgLMiYucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuU3RhcnRFdmVudEgAEjUKBGRhdGEYAiABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5EYXRhRXZlbnRIABI6CglrZWVwYWxpdmUYAyABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5LZWVwQWxpdmVIABo3CgpTdGFydEV2ZW50EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchoxCglEYXRhRXZlbnQSJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dBoLCglLZWVwQWxpdmVCBwoFZXZlbnQiFQoTU3RyZWFtSW5wdXRSZXNwb25zZSJfChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwiFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UiOwoOQ29ubmVjdFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIjsKD1Byb2Nlc3NTZWxlY3RvchINCgNwaWQYASABKA1IABINCgN0YWcYAiABKAlIAEIKCghzZWxlY3RvcipICgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEgoOU0lHTkFMX1NJR1RFUk0QDxISCg5TSUdOQUxfU0lHS0lMTBAJMpEECgdQcm9jZXNzEjMKBExpc3QSFC5wcm9jZXNzLkxpc3RSZXF1ZXN0GhUucHJvY2Vzcy5MaXN0UmVzcG9uc2USPgoHQ29ubmVjdBIXLnByb2Nlc3MuQ29ubmVjdFJlcXVlc3QaGC5wcm9jZXNzLkNvbm5lY3RSZXNwb25zZTABEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI5CgZVcGRhdGUSFi5wcm9jZXNzLlVwZGF0ZVJlcXVlc3QaFy5wcm9jZXNzLlVwZGF0ZVJlc3BvbnNlEkoKC1N0cmVhbUlucHV0EhsucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QaHC5wcm9jZXNzLlN0cmVhbUlucHV0UmVzcG9uc2UoARJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZWIGcHJvdG8z',
-  )
+export const file_process_process = /*@__PURE__*/
+  fileDesc("ChVwcm9jZXNzL3Byb2Nlc3MucHJvdG8SB3Byb2Nlc3MiSgoDUFRZEh8KBHNpemUYASABKAsyES5wcm9jZXNzLlBUWS5TaXplGiIKBFNpemUSDAoEY29scxgBIAEoDRIMCgRyb3dzGAIgASgNIqEBCg1Qcm9jZXNzQ29uZmlnEgsKA2NtZBgBIAEoCRIMCgRhcmdzGAIgAygJEi4KBGVudnMYAyADKAsyIC5wcm9jZXNzLlByb2Nlc3NDb25maWcuRW52c0VudHJ5EhAKA2N3ZBgEIAEoCUgAiAEBGisKCUVudnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQgYKBF9jd2QiDQoLTGlzdFJlcXVlc3QiXAoLUHJvY2Vzc0luZm8SJgoGY29uZmlnGAEgASgLMhYucHJvY2Vzcy5Qcm9jZXNzQ29uZmlnEgsKA3BpZBgCIAEoDRIQCgN0YWcYAyABKAlIAIgBAUIGCgRfdGFnIjcKDExpc3RSZXNwb25zZRInCglwcm9jZXNzZXMYASADKAsyFC5wcm9jZXNzLlByb2Nlc3NJbmZvIpcBCgxTdGFydFJlcXVlc3QSJwoHcHJvY2VzcxgBIAEoCzIWLnByb2Nlc3MuUHJvY2Vzc0NvbmZpZxIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBEhAKA3RhZxgDIAEoCUgBiAEBEhIKBXN0ZGluGAQgASgISAKIAQFCBgoEX3B0eUIGCgRfdGFnQggKBl9zdGRpbiJiCg1VcGRhdGVSZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchIeCgNwdHkYAiABKAsyDC5wcm9jZXNzLlBUWUgAiAEBQgYKBF9wdHkiEAoOVXBkYXRlUmVzcG9uc2UirwMKDFByb2Nlc3NFdmVudBIxCgVzdGFydBgBIAEoCzIgLnByb2Nlc3MuUHJvY2Vzc0V2ZW50LlN0YXJ0RXZlbnRIABIvCgRkYXRhGAIgASgLMh8ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRGF0YUV2ZW50SAASLQoDZW5kGAMgASgLMh4ucHJvY2Vzcy5Qcm9jZXNzRXZlbnQuRW5kRXZlbnRIABI0CglrZWVwYWxpdmUYBCABKAsyHy5wcm9jZXNzLlByb2Nlc3NFdmVudC5LZWVwQWxpdmVIABoZCgpTdGFydEV2ZW50EgsKA3BpZBgBIAEoDRpICglEYXRhRXZlbnQSEAoGc3Rkb3V0GAEgASgMSAASEAoGc3RkZXJyGAIgASgMSAASDQoDcHR5GAMgASgMSABCCAoGb3V0cHV0GlsKCEVuZEV2ZW50EhEKCWV4aXRfY29kZRgBIAEoERIOCgZleGl0ZWQYAiABKAgSDgoGc3RhdHVzGAMgASgJEhIKBWVycm9yGAQgASgJSACIAQFCCAoGX2Vycm9yGgsKCUtlZXBBbGl2ZUIHCgVldmVudCI1Cg1TdGFydFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQiNwoPQ29ubmVjdFJlc3BvbnNlEiQKBWV2ZW50GAEgASgLMhUucHJvY2Vzcy5Qcm9jZXNzRXZlbnQiYwoQU2VuZElucHV0UmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dCITChFTZW5kSW5wdXRSZXNwb25zZSI3CgxQcm9jZXNzSW5wdXQSDwoFc3RkaW4YASABKAxIABINCgNwdHkYAiABKAxIAEIHCgVpbnB1dCLCAgoSU3RyZWFtSW5wdXRSZXF1ZXN0EjcKBXN0YXJ0GAEgASgLMiYucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QuU3RhcnRFdmVudEgAEjUKBGRhdGEYAiABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5EYXRhRXZlbnRIABI6CglrZWVwYWxpdmUYAyABKAsyJS5wcm9jZXNzLlN0cmVhbUlucHV0UmVxdWVzdC5LZWVwQWxpdmVIABo3CgpTdGFydEV2ZW50EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvchoxCglEYXRhRXZlbnQSJAoFaW5wdXQYAiABKAsyFS5wcm9jZXNzLlByb2Nlc3NJbnB1dBoLCglLZWVwQWxpdmVCBwoFZXZlbnQiFQoTU3RyZWFtSW5wdXRSZXNwb25zZSJfChFTZW5kU2lnbmFsUmVxdWVzdBIpCgdwcm9jZXNzGAEgASgLMhgucHJvY2Vzcy5Qcm9jZXNzU2VsZWN0b3ISHwoGc2lnbmFsGAIgASgOMg8ucHJvY2Vzcy5TaWduYWwiFAoSU2VuZFNpZ25hbFJlc3BvbnNlIj4KEUNsb3NlU3RkaW5SZXF1ZXN0EikKB3Byb2Nlc3MYASABKAsyGC5wcm9jZXNzLlByb2Nlc3NTZWxlY3RvciIUChJDbG9zZVN0ZGluUmVzcG9uc2UiOwoOQ29ubmVjdFJlcXVlc3QSKQoHcHJvY2VzcxgBIAEoCzIYLnByb2Nlc3MuUHJvY2Vzc1NlbGVjdG9yIjsKD1Byb2Nlc3NTZWxlY3RvchINCgNwaWQYASABKA1IABINCgN0YWcYAiABKAlIAEIKCghzZWxlY3RvcipICgZTaWduYWwSFgoSU0lHTkFMX1VOU1BFQ0lGSUVEEAASEgoOU0lHTkFMX1NJR1RFUk0QDxISCg5TSUdOQUxfU0lHS0lMTBAJMpEECgdQcm9jZXNzEjMKBExpc3QSFC5wcm9jZXNzLkxpc3RSZXF1ZXN0GhUucHJvY2Vzcy5MaXN0UmVzcG9uc2USPgoHQ29ubmVjdBIXLnByb2Nlc3MuQ29ubmVjdFJlcXVlc3QaGC5wcm9jZXNzLkNvbm5lY3RSZXNwb25zZTABEjgKBVN0YXJ0EhUucHJvY2Vzcy5TdGFydFJlcXVlc3QaFi5wcm9jZXNzLlN0YXJ0UmVzcG9uc2UwARI5CgZVcGRhdGUSFi5wcm9jZXNzLlVwZGF0ZVJlcXVlc3QaFy5wcm9jZXNzLlVwZGF0ZVJlc3BvbnNlEkoKC1N0cmVhbUlucHV0EhsucHJvY2Vzcy5TdHJlYW1JbnB1dFJlcXVlc3QaHC5wcm9jZXNzLlN0cmVhbUlucHV0UmVzcG9uc2UoARJCCglTZW5kSW5wdXQSGS5wcm9jZXNzLlNlbmRJbnB1dFJlcXVlc3QaGi5wcm9jZXNzLlNlbmRJbnB1dFJlc3BvbnNlEkUKClNlbmRTaWduYWwSGi5wcm9jZXNzLlNlbmRTaWduYWxSZXF1ZXN0GhsucHJvY2Vzcy5TZW5kU2lnbmFsUmVzcG9uc2USRQoKQ2xvc2VTdGRpbhIaLnByb2Nlc3MuQ2xvc2VTdGRpblJlcXVlc3QaGy5wcm9jZXNzLkNsb3NlU3RkaW5SZXNwb25zZWIGcHJvdG8z");
 
 /**
  * Describes the message process.PTY.
  * Use `create(PTYSchema)` to create a new message.
  */
-export const PTYSchema = /*@__PURE__*/ messageDesc(file_process_process, 0)
+export const PTYSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 0);
 
 /**
  * Describes the message process.PTY.Size.
  * Use `create(PTY_SizeSchema)` to create a new message.
  */
-export const PTY_SizeSchema = /*@__PURE__*/ messageDesc(file_process_process, 0, 0)
+export const PTY_SizeSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 0, 0);
 
 /**
  * Describes the message process.ProcessConfig.
  * Use `create(ProcessConfigSchema)` to create a new message.
  */
-export const ProcessConfigSchema = /*@__PURE__*/ messageDesc(file_process_process, 1)
+export const ProcessConfigSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 1);
 
 /**
  * Describes the message process.ListRequest.
  * Use `create(ListRequestSchema)` to create a new message.
  */
-export const ListRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 2)
+export const ListRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 2);
 
 /**
  * Describes the message process.ProcessInfo.
  * Use `create(ProcessInfoSchema)` to create a new message.
  */
-export const ProcessInfoSchema = /*@__PURE__*/ messageDesc(file_process_process, 3)
+export const ProcessInfoSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 3);
 
 /**
  * Describes the message process.ListResponse.
  * Use `create(ListResponseSchema)` to create a new message.
  */
-export const ListResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 4)
+export const ListResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 4);
 
 /**
  * Describes the message process.StartRequest.
  * Use `create(StartRequestSchema)` to create a new message.
  */
-export const StartRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 5)
+export const StartRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 5);
 
 /**
  * Describes the message process.UpdateRequest.
  * Use `create(UpdateRequestSchema)` to create a new message.
  */
-export const UpdateRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 6)
+export const UpdateRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 6);
 
 /**
  * Describes the message process.UpdateResponse.
  * Use `create(UpdateResponseSchema)` to create a new message.
  */
-export const UpdateResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 7)
+export const UpdateResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 7);
 
 /**
  * Describes the message process.ProcessEvent.
  * Use `create(ProcessEventSchema)` to create a new message.
  */
-export const ProcessEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 8)
+export const ProcessEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 8);
 
 /**
  * Describes the message process.ProcessEvent.StartEvent.
  * Use `create(ProcessEvent_StartEventSchema)` to create a new message.
  */
-export const ProcessEvent_StartEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 8, 0)
+export const ProcessEvent_StartEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 8, 0);
 
 /**
  * Describes the message process.ProcessEvent.DataEvent.
  * Use `create(ProcessEvent_DataEventSchema)` to create a new message.
  */
-export const ProcessEvent_DataEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 8, 1)
+export const ProcessEvent_DataEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 8, 1);
 
 /**
  * Describes the message process.ProcessEvent.EndEvent.
  * Use `create(ProcessEvent_EndEventSchema)` to create a new message.
  */
-export const ProcessEvent_EndEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 8, 2)
+export const ProcessEvent_EndEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 8, 2);
 
 /**
  * Describes the message process.ProcessEvent.KeepAlive.
  * Use `create(ProcessEvent_KeepAliveSchema)` to create a new message.
  */
-export const ProcessEvent_KeepAliveSchema = /*@__PURE__*/ messageDesc(file_process_process, 8, 3)
+export const ProcessEvent_KeepAliveSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 8, 3);
 
 /**
  * Describes the message process.StartResponse.
  * Use `create(StartResponseSchema)` to create a new message.
  */
-export const StartResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 9)
+export const StartResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 9);
 
 /**
  * Describes the message process.ConnectResponse.
  * Use `create(ConnectResponseSchema)` to create a new message.
  */
-export const ConnectResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 10)
+export const ConnectResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 10);
 
 /**
  * Describes the message process.SendInputRequest.
  * Use `create(SendInputRequestSchema)` to create a new message.
  */
-export const SendInputRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 11)
+export const SendInputRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 11);
 
 /**
  * Describes the message process.SendInputResponse.
  * Use `create(SendInputResponseSchema)` to create a new message.
  */
-export const SendInputResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 12)
+export const SendInputResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 12);
 
 /**
  * Describes the message process.ProcessInput.
  * Use `create(ProcessInputSchema)` to create a new message.
  */
-export const ProcessInputSchema = /*@__PURE__*/ messageDesc(file_process_process, 13)
+export const ProcessInputSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 13);
 
 /**
  * Describes the message process.StreamInputRequest.
  * Use `create(StreamInputRequestSchema)` to create a new message.
  */
-export const StreamInputRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 14)
+export const StreamInputRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 14);
 
 /**
  * Describes the message process.StreamInputRequest.StartEvent.
  * Use `create(StreamInputRequest_StartEventSchema)` to create a new message.
  */
-export const StreamInputRequest_StartEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 14, 0)
+export const StreamInputRequest_StartEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 14, 0);
 
 /**
  * Describes the message process.StreamInputRequest.DataEvent.
  * Use `create(StreamInputRequest_DataEventSchema)` to create a new message.
  */
-export const StreamInputRequest_DataEventSchema = /*@__PURE__*/ messageDesc(file_process_process, 14, 1)
+export const StreamInputRequest_DataEventSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 14, 1);
 
 /**
  * Describes the message process.StreamInputRequest.KeepAlive.
  * Use `create(StreamInputRequest_KeepAliveSchema)` to create a new message.
  */
-export const StreamInputRequest_KeepAliveSchema = /*@__PURE__*/ messageDesc(file_process_process, 14, 2)
+export const StreamInputRequest_KeepAliveSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 14, 2);
 
 /**
  * Describes the message process.StreamInputResponse.
  * Use `create(StreamInputResponseSchema)` to create a new message.
  */
-export const StreamInputResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 15)
+export const StreamInputResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 15);
 
 /**
  * Describes the message process.SendSignalRequest.
  * Use `create(SendSignalRequestSchema)` to create a new message.
  */
-export const SendSignalRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 16)
+export const SendSignalRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 16);
 
 /**
  * Describes the message process.SendSignalResponse.
  * Use `create(SendSignalResponseSchema)` to create a new message.
  */
-export const SendSignalResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 17)
+export const SendSignalResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 17);
 
 /**
  * Describes the message process.CloseStdinRequest.
  * Use `create(CloseStdinRequestSchema)` to create a new message.
  */
-export const CloseStdinRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 18)
+export const CloseStdinRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 18);
 
 /**
  * Describes the message process.CloseStdinResponse.
  * Use `create(CloseStdinResponseSchema)` to create a new message.
  */
-export const CloseStdinResponseSchema = /*@__PURE__*/ messageDesc(file_process_process, 19)
+export const CloseStdinResponseSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 19);
 
 /**
  * Describes the message process.ConnectRequest.
  * Use `create(ConnectRequestSchema)` to create a new message.
  */
-export const ConnectRequestSchema = /*@__PURE__*/ messageDesc(file_process_process, 20)
+export const ConnectRequestSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 20);
 
 /**
  * Describes the message process.ProcessSelector.
  * Use `create(ProcessSelectorSchema)` to create a new message.
  */
-export const ProcessSelectorSchema = /*@__PURE__*/ messageDesc(file_process_process, 21)
+export const ProcessSelectorSchema = /*@__PURE__*/
+  messageDesc(file_process_process, 21);
 
 /**
  * Describes the enum process.Signal.
  */
-export const SignalSchema = /*@__PURE__*/ enumDesc(file_process_process, 0)
+export const SignalSchema = /*@__PURE__*/
+  enumDesc(file_process_process, 0);
 
 /**
  * @generated from enum process.Signal
  */
-export const Signal = /*@__PURE__*/ tsEnum(SignalSchema)
+export const Signal = /*@__PURE__*/
+  tsEnum(SignalSchema);
 
 /**
  * @generated from service process.Process
  */
-export const Process = /*@__PURE__*/ serviceDesc(file_process_process, 0)
+export const Process = /*@__PURE__*/
+  serviceDesc(file_process_process, 0);
+

@@ -4,7 +4,7 @@ import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
 import { sandboxLimits } from './sandbox-limits.ts'
-import { template } from './template.ts'
+import { agentTemplate } from './template.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
 /** Schemas of the routes between control and an agent (docs/internal-api.md). */
@@ -65,7 +65,7 @@ export const agentInfo = z.object({
   /** `null` if the agent cannot read the file system, or if its version has no watermarks. */
   disk: diskRoom.nullable().default(null),
   /** The templates that are baked and can be restored. */
-  templates: z.array(template),
+  templates: z.array(agentTemplate),
   sandboxes: z.int(),
   /** Restored VMs in the warm pool. */
   spares: z.int(),

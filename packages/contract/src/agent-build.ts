@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { template } from './template.ts'
+import { agentTemplate } from './template.ts'
 import { buildStatus, buildStage } from './build.ts'
 
 /** Schemas of the build routes between control and an agent (docs/internal-api.md). */
@@ -56,7 +56,7 @@ export const agentBuild = z.object({
   /** Bytes of the archive, or of the data captured from the sandbox. */
   bytes: z.int(),
   /** The resulting template; `null` while there is none. */
-  template: template.nullable(),
+  template: agentTemplate.nullable(),
 })
 export type AgentBuild = z.infer<typeof agentBuild>
 

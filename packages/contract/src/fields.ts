@@ -21,6 +21,9 @@ export const requiredText = (name: string, maxChars: number) =>
 export const text = (name: string, maxChars: number) =>
   z.string({ error: refusal(name, 'a string') }).max(maxChars, `${name} must be at most ${maxChars} characters`)
 
+/** PostgreSQL can hold neither NUL nor half a surrogate pair. */
+export const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
+
 export const flag = (name: string) => z.boolean({ error: refusal(name, 'a boolean') })
 
 /** An integer from `min` to `max`. Otherwise, a sentence that names the violated bound. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { env } from './env.ts'
-import { flag, integer, optional, requiredText, stringMap, text } from './fields.ts'
+import { flag, integer, isStorable, optional, requiredText, stringMap, text } from './fields.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
 /** `creating` until the guest responds. `failed` is final; the sandbox can only be deleted. */
@@ -35,8 +35,6 @@ const network = z.object({ egress: optional(egress) }, { error: 'network must be
 export const onTimeout = z.enum(['delete', 'pause'], { error: 'on_timeout must be "delete" or "pause"' })
 export type OnTimeout = z.infer<typeof onTimeout>
 
-const isStorable = (value: string) => !value.includes('\0') && value.isWellFormed()
-
 /** Body of `POST /v1/sandboxes`. */
 export const createSandboxBody = z.object({
   template: requiredText('template', 64),
@@ -45,12 +43,10 @@ export const createSandboxBody = z.object({
   on_timeout: optional(onTimeout),
   /** Free-form tags: at most 64, keys of 256 and values of 4096 characters. */
   metadata: optional(
-    stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 })
-      // PostgreSQL's jsonb can hold neither NUL nor half a surrogate pair.
-      .refine(
-        (map) => Object.entries(map).flat().every(isStorable),
-        'metadata must not contain NUL or half a surrogate pair',
-      ),
+    stringMap('metadata', { entries: 64, keyChars: 256, valueChars: 4096 }).refine(
+      (map) => Object.entries(map).flat().every(isStorable),
+      'metadata must not contain NUL or half a surrogate pair',
+    ),
   ),
   from_snapshot: optional(text('from_snapshot', 64)),
   persistent: optional(flag('persistent')),

@@ -1,7 +1,7 @@
 import { cpus } from 'node:os'
 import { agentClusterBody, type AgentInfo, spentCreditBody } from '@offshoot/contract/agent-api'
 import type { AgentDisk } from '@offshoot/contract/agent-disk'
-import type { Template } from '@offshoot/contract/template'
+import type { AgentTemplate } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
@@ -69,7 +69,7 @@ function imagesOf({ templates, onDemand }: Agent): TemplateImage[] {
   return [...[...templates.values()].map(({ image }) => image), ...(onDemand?.images ?? [])]
 }
 
-async function describe({ images, templates }: Agent, image: TemplateImage): Promise<Template> {
+async function describe({ images, templates }: Agent, image: TemplateImage): Promise<AgentTemplate> {
   const { description, version, disk_mb, packages, start_cmd, ready_cmd } = image
   return {
     name: image.name,

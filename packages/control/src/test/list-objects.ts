@@ -108,7 +108,7 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
   )
   const [newest = '', older = '', oldest = ''] = ids
   const snapshots = await seed.three('snapshots', (name) =>
-    seed.snapshot(name === 'first' ? { sandbox_id: oldest, template: 'own' } : {}),
+    seed.snapshot(name === 'first' ? { sandbox_id: oldest, template: 'own', name: 'mine' } : {}),
   )
   const [last = ''] = snapshots.slice(-1)
   const soon = Date.now()
@@ -137,7 +137,6 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
         'metadata.of=%00': [],
         'status=paused': [newest, older],
         'status=paused,hibernated': ids,
-        'status=hibernated&status=failed': [oldest],
         'order=desc': ids,
         'order=asc': ids.toReversed(),
         'order=asc&status=paused': [older, newest],
@@ -153,6 +152,8 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
       filters: {
         [`sandbox_id=${oldest}`]: [last],
         'sandbox_id=x': [],
+        'name=mine': [last],
+        'name=%00': [],
         'template=own': [last],
         ...created(snapshots),
       },
@@ -266,7 +267,7 @@ async function volumeLists(seed: Seed): Promise<ListCase[]> {
 
 async function templateLists(seed: Seed): Promise<ListCase[]> {
   const size = { rootfs_path: 'x', size_bytes: 1, cpu: 1, memory_mb: 128, meta: {} }
-  for (const name of NAMES) await seed.row('templates', { ...seed.owned, name, ...size })
+  for (const name of NAMES) await seed.row('templates', { ...seed.owned, name, ...size, created_at: at(SECONDS[name]) })
   const ended = { stage: 'done', size_mb: 16, bytes: 1, ended_at: at(5) }
   const builds = await seed.three('template_builds', (name) => ({
     ...seed.placed,
@@ -281,7 +282,12 @@ async function templateLists(seed: Seed): Promise<ListCase[]> {
       only: 'is_global=false',
       by: 'name',
       names: ['first', 'second', 'third'],
-      filters: { 'name=second': ['second'], 'name=base': [] },
+      filters: {
+        'name=second': ['second'],
+        'name=base': [],
+        [`created_after=${at(1)}`]: ['second', 'third'],
+        [`created_before=${at(2)}`]: ['first'],
+      },
     },
     { path: '/v1/templates/own/builds', by: 'id', names: builds, filters },
     {

@@ -425,7 +425,7 @@ export type Of_kinds_sandboxes_deleted_orgs_statements = [
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.deletedOrgIds, { "id": string }, [number]>>,
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.deletedOrg, { "id": string; "name": string }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.endSandboxes, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.snapshotsToEnd, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.snapshotsToEnd, { "id": string; "name": string | null; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.volumesToEnd, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.leftInOrg, { "count": Computed<number> }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_deleted_orgs_statements.removeOrg, { "id": string }, [string]>>,
@@ -480,14 +480,14 @@ export type Of_kinds_sandboxes_ports_port_statements = [
 ]
 
 export type Of_kinds_sandboxes_snapshots_snapshot_statements = [
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.insertCreatingSnapshot, { "id": string }, [string, string, number, string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.setSnapshotReady, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, number]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.insertCreatingSnapshot, { "id": string }, [string, string, number, string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.setSnapshotReady, { "id": string; "name": string | null; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, number]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.removeCreatingSnapshot, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.anySnapshotOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotOfWorkspace, { "id": string; "name": string | null; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.anySnapshotOfWorkspace, { "id": string; "name": string | null; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.removeSnapshotRow, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.unusedSnapshotIds, { "id": string }, [number, readonly string[]]>>,
-  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.endUnusedSnapshot, { "id": string; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.endUnusedSnapshot, { "id": string; "name": string | null; "workspace_id": string; "agent_id": string; "sandbox_id": string; "template": string; "cpu": number; "memory_mb": number; "size_bytes": number; "origin": string; "managed_by": string | null; "egress": string; "created_at": Date }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_snapshots_snapshot_statements.snapshotRowsOfAgent, { "id": string; "workspace_id": string; "status": string; "is_abandoned": Computed<boolean> }, [string, number]>>,
 ]
 
@@ -503,7 +503,7 @@ export type Of_kinds_templates_build_statements = [
 ]
 
 export type Of_kinds_templates_template_statements = [
-  Assert<Agreement<typeof kinds_templates_template_statements.templateByName, { "id": string | null; "agent_id": string | null; "name": string; "workspace_id": string | null; "rootfs_path": string; "size_bytes": number; "cpu": number; "memory_mb": number; "meta": Json }, [string, string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.templateByName, { "id": string | null; "agent_id": string | null; "name": string; "workspace_id": string | null; "rootfs_path": string; "size_bytes": number; "cpu": number; "memory_mb": number; "meta": Json; "created_at": Date; "updated_at": Date }, [string, string]>>,
   Assert<Agreement<typeof kinds_templates_template_statements.reportGlobalTemplates, {  }, [string]>>,
   Assert<Agreement<typeof kinds_templates_template_statements.dropUnreportedTemplates, {  }, []>>,
   Assert<Agreement<typeof kinds_templates_template_statements.putTemplate, { "name": string }, [string, string, string, string, string, number, number, number, string]>>,

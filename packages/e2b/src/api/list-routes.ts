@@ -109,7 +109,6 @@ function decode(text: string): string {
   }
 }
 
-function presentSnapshot(snapshot: Snapshot) {
-  const { id, name = null } = snapshot as Snapshot & { name?: string | null }
+function presentSnapshot({ id, name }: Snapshot) {
   return { snapshotID: shownId(id), names: name === null ? [] : [name] }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { GatewayContext } from '../base/context.ts'
 import { findSnapshot, templateOf } from './boot-source.ts'
 import { ApiFailure, notImplemented } from './errors.ts'
+import { ENVD_VERSION } from './present-sandbox.ts'
 import { keyOf } from './request.ts'
 
 const idOf = ({ params }: { params: unknown }) => (params as { id: string }).id
@@ -69,7 +70,7 @@ const UNSUPPORTED = [
   [['GET', 'POST', 'DELETE'], '/secrets/:id', 'secrets'],
 ] as const
 
-function presentTemplate({ name, cpu, memory_mb, is_global }: Template) {
+function presentTemplate({ name, cpu, memory_mb, is_global, created_at, updated_at }: Template) {
   return {
     templateID: name,
     buildID: name,
@@ -80,11 +81,11 @@ function presentTemplate({ name, cpu, memory_mb, is_global }: Template) {
     cpuCount: cpu,
     memoryMB: memory_mb,
     diskSizeMB: 0,
-    envdVersion: '0.5.7',
+    envdVersion: ENVD_VERSION,
     spawnCount: 0,
     buildCount: 1,
-    createdAt: null,
-    updatedAt: null,
+    createdAt: created_at,
+    updatedAt: updated_at,
     createdBy: null,
     lastSpawnedAt: null,
   }

@@ -1,4 +1,4 @@
-import type { Template } from '@offshoot/contract/template'
+import type { AgentTemplate } from '@offshoot/contract/template'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
 import type { TemplateRecord } from '../../store/templates/template-record.ts'
@@ -7,7 +7,7 @@ import type { TemplateRecord } from '../../store/templates/template-record.ts'
 export async function showTemplate(
   templates: BuiltTemplates<BakedTemplate>,
   record: TemplateRecord,
-): Promise<Template> {
+): Promise<AgentTemplate> {
   const { id, image, digest, created_at, memory } = record
   const { cpu, memory_mb, disk_mb, start_cmd, ready_cmd, version, description, env = {}, cwd, user } = image
   return {

@@ -31,7 +31,7 @@ export async function takeBackup(
   const { pool } = control.database
   const [machine] = await sandboxById(pool, database.id)
   if (machine === undefined) throw new ApiError('notFound')
-  const snapshot = await makeSnapshot(control, machine, requestId, 'backup')
+  const snapshot = await makeSnapshot(control, machine, requestId, { origin: 'backup' })
   const [inserted] = await insertBackup(pool, snapshot.id, database.id, origin, database.secrets)
   if (inserted === undefined) {
     await removeSnapshot(control, snapshot, requestId)

@@ -198,7 +198,12 @@ describe('POST /v1/templates/build', () => {
     agent.state.builds.finish(first)
     await untilSettled(first)
     expect(await send(form({ name: fresh() }, 'after'))).toMatchObject({ status: 409 })
+    const { body: before } = await asAlice('GET', `/v1/templates/${fresh()}`)
     const second = await built({ replace: 'true' })
+    const { body: after } = await asAlice('GET', `/v1/templates/${fresh()}`)
+    expect(after.created_at).toBe(before.created_at)
+    expect(before.updated_at).toBe(before.created_at)
+    expect(Date.parse(after.updated_at)).toBeGreaterThan(Date.parse(before.updated_at))
     expect(
       (await asAlice('GET', '/v1/templates')).body.filter((each: { name: string }) => each.name === fresh()),
     ).toHaveLength(1)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { parseWith } from '../../platform/http/body.ts'
-import { equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
+import { createdBetween, equals, type ListOrder, listPage } from '../../platform/http/page-of.ts'
 import { presentTemplate } from './present-template.ts'
 import { TEMPLATE_COLUMNS, type TemplateRow } from './template-statements.ts'
 
@@ -43,6 +43,7 @@ export function getTemplates(app: FastifyInstance, control: BillingContext): voi
           sql`(workspace_id is null or workspace_id = ${workspaceId})`,
           ...equals('name', query.name),
           ...equals('(workspace_id is null)', query.is_global),
+          ...createdBetween('created_at', query),
         ],
         query,
       })

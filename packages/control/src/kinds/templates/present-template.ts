@@ -11,5 +11,7 @@ export function presentTemplate({ workspace_id: workspaceId, ...row }: TemplateR
     memory_mb: row.memory_mb,
     meta: row.meta,
     is_global: workspaceId === null,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
   }
 }

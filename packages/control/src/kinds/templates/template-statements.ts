@@ -11,10 +11,13 @@ export interface TemplateRow {
   readonly cpu: number
   readonly memory_mb: number
   readonly meta: Record<string, unknown>
+  readonly created_at: Date
+  readonly updated_at: Date
 }
 
 /** The select list of a {@link TemplateRow}. */
-export const TEMPLATE_COLUMNS = 'id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta'
+export const TEMPLATE_COLUMNS =
+  'id, agent_id, name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta, created_at, updated_at'
 
 /** The workspace's own template takes precedence over a global one of the same name. */
 export const templateByName = statement<TemplateRow, [workspaceId: string, name: string]>(
@@ -25,6 +28,7 @@ export const templateByName = statement<TemplateRow, [workspaceId: string, name:
 
 /**
  * The global templates are those that agents report: adds new ones, and removes those that no agent reports any more.
+ * Sizes on disk and fingerprints differ between agents, so they do not count as a change of the template.
  */
 export const reportGlobalTemplates = statement<never, [templates: string]>(
   'report-global-templates',
@@ -33,7 +37,11 @@ export const reportGlobalTemplates = statement<never, [templates: string]>(
    from jsonb_to_recordset($1) as t (name text, rootfs_path text, size_bytes bigint, cpu int, memory_mb int, meta jsonb)
    order by name
    on conflict (name, workspace_id) do update set rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes,
-     cpu = excluded.cpu, memory_mb = excluded.memory_mb, meta = excluded.meta`,
+     cpu = excluded.cpu, memory_mb = excluded.memory_mb, meta = excluded.meta,
+     updated_at = case
+       when (templates.cpu, templates.memory_mb, templates.meta -> 'image_digest')
+         is distinct from (excluded.cpu, excluded.memory_mb, excluded.meta -> 'image_digest') then now()
+       else templates.updated_at end`,
 )
 
 export const dropUnreportedTemplates = statement<never, []>(
@@ -63,7 +71,7 @@ export const putTemplate = statement<
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    on conflict (name, workspace_id) do update set id = excluded.id, agent_id = excluded.agent_id,
      rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes, cpu = excluded.cpu,
-     memory_mb = excluded.memory_mb, meta = excluded.meta
+     memory_mb = excluded.memory_mb, meta = excluded.meta, updated_at = now()
    returning name`,
 )
 

@@ -71,6 +71,7 @@ describe('migrate', () => {
       '0041-operators',
       '0042-on-timeout',
       '0043-sandbox-actors',
+      '0044-names-and-times',
     ])
   })
 

@@ -37,6 +37,7 @@ import * as auditTargets from './migrations/0040-audit-targets.ts'
 import * as operators from './migrations/0041-operators.ts'
 import * as onTimeout from './migrations/0042-on-timeout.ts'
 import * as sandboxActors from './migrations/0043-sandbox-actors.ts'
+import * as namesAndTimes from './migrations/0044-names-and-times.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -78,6 +79,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0041-operators': operators,
   '0042-on-timeout': onTimeout,
   '0043-sandbox-actors': sandboxActors,
+  '0044-names-and-times': namesAndTimes,
 }
 
 /**

@@ -776,6 +776,7 @@ create table "snapshots" (
   created_at timestamp(3) with time zone not null default now(),
   egress text not null default 'internet'::text,
   managed_by text,
+  name text,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),
@@ -831,6 +832,7 @@ create table "templates" (
   created_at timestamp(3) with time zone not null default now(),
   id uuid,
   agent_id text,
+  updated_at timestamp(3) with time zone not null default now(),
   constraint templates_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)

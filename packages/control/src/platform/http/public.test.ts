@@ -3,6 +3,8 @@ import { proxiedRoutes } from '../../kinds/sandboxes/proxied-routes.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
 describe('public routes', () => {
   let harness: Harness
   let agent: FakeAgent
@@ -104,6 +106,8 @@ describe('public routes', () => {
         memory_mb: 512,
         meta: {},
         is_global: true,
+        created_at: expect.stringMatching(TIME),
+        updated_at: expect.stringMatching(TIME),
       })
     })
 

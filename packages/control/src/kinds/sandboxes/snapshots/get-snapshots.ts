@@ -44,6 +44,7 @@ export function getSnapshots(app: FastifyInstance, control: SandboxesContext): v
         select: `select ${SNAPSHOT_COLUMNS} from snapshots`,
         where: [
           sql`workspace_id = ${workspaceId} and origin = 'user' and status = 'ready'`,
+          ...equals('name', query.name),
           ...equalsId('sandbox_id', query.sandbox_id),
           ...equals('template', query.template),
           ...createdBetween('created_at', query),

@@ -22,12 +22,12 @@ export async function makeSnapshot(
   control: SnapshotTaker,
   row: SandboxRow,
   requestId: string,
-  origin: 'user' | 'backup' = 'user',
+  { origin = 'user', name = null }: { readonly origin?: 'user' | 'backup'; readonly name?: string | null } = {},
 ): Promise<SnapshotRow> {
   const agent = liveAgent(control, row)
   const { pool } = control.database
   const id = randomUUID()
-  const [inserted] = await insertCreatingSnapshot(pool, id, row.id, control.lock.number, origin)
+  const [inserted] = await insertCreatingSnapshot(pool, id, row.id, control.lock.number, origin, name)
   if (inserted === undefined) throw new ApiError('sandboxNotFound')
   const made = await takeSnapshot(agent, subjectOf(row, requestId), id).catch(async (error: unknown) => {
     await removeCreatingSnapshot(pool, id)

@@ -1,13 +1,10 @@
-import { snapshot } from '@offshoot/contract/snapshot'
+import { snapshot, snapshotBody } from '@offshoot/contract/snapshot'
 import type { FastifyInstance } from 'fastify'
-import { z } from 'zod'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { sandboxOf } from '../../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../../platform/http/body.ts'
 import { makeSnapshot } from './make-snapshot.ts'
 import { presentSnapshot } from './snapshot-row.ts'
-
-const noFields = z.object({})
 
 /**
  * `POST /v1/sandboxes/{id}/snapshots`: answers 201 once the snapshot is on the agent's disk. The sandbox keeps running.
@@ -21,9 +18,11 @@ export function postSnapshots(app: FastifyInstance, control: SandboxesContext): 
       docs: {
         summary: 'Take a snapshot of a sandbox: memory, devices and disk of one instant',
         tag: 'Snapshots',
+        body: snapshotBody,
         status: 201,
         answer: snapshot,
         errors: [
+          'invalidField',
           'notFound',
           'sandboxNotRunning',
           'conflict',
@@ -34,8 +33,8 @@ export function postSnapshots(app: FastifyInstance, control: SandboxesContext): 
       },
     },
     handler: async (request, reply) => {
-      parseBody(request, noFields)
-      const made = await makeSnapshot(control, sandboxOf(request), request.id)
+      const { name } = parseBody(request, snapshotBody)
+      const made = await makeSnapshot(control, sandboxOf(request), request.id, { name: name ?? null })
       return reply.code(201).send(presentSnapshot(made))
     },
   })

@@ -6,6 +6,7 @@ import type { Manager } from '../../../fleet/sandbox-row.ts'
 /** The row of a complete snapshot. Snapshots in creation cannot be used yet. */
 export interface SnapshotRow {
   readonly id: SnapshotId
+  readonly name: string | null
   readonly workspace_id: WorkspaceId
   readonly agent_id: AgentId
   readonly sandbox_id: string
@@ -23,7 +24,7 @@ export interface SnapshotRow {
 
 /** The select list of a {@link SnapshotRow}. */
 export const SNAPSHOT_COLUMNS =
-  'id, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
+  'id, name, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
 
 /** The schema requires a size of every snapshot that is ready. */
 export const READY_SNAPSHOT = { notNull: ['size_bytes'] } as const
@@ -32,6 +33,7 @@ export const READY_SNAPSHOT = { notNull: ['size_bytes'] } as const
 export function presentSnapshot({ origin, ...row }: SnapshotRow): Snapshot {
   return {
     id: row.id,
+    name: row.name,
     sandbox_id: row.sandbox_id,
     template: row.template,
     cpu: row.cpu,

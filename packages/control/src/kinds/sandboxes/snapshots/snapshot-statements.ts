@@ -6,11 +6,13 @@ import { READY_SNAPSHOT, SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-r
 /** Returns no row if the sandbox is gone. */
 export const insertCreatingSnapshot = statement<
   { id: string },
-  [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup']
+  [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup', name: string | null]
 >(
   'insert-creating-snapshot',
-  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, managed_by, $4, 'creating' from sandboxes where id = $2
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin,
+     name, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, managed_by, $4, $5, 'creating' from sandboxes
+   where id = $2
    returning id`,
 )
 

@@ -61,6 +61,7 @@ describe('snapshots', () => {
       expect(status).toBe(201)
       expect(body).toEqual({
         id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        name: null,
         sandbox_id: id,
         template: 'base',
         cpu: 1,
@@ -127,6 +128,7 @@ describe('snapshots', () => {
       ['?limit=x', 'limit must be an integer from 1 to 1000'],
       ['?cursor=x', 'cursor is not one this list gave out'],
       ['?sandbox_id=a&sandbox_id=b', 'sandbox_id must be given once'],
+      ['?name=a&name=b', 'name must be given once'],
     ])('refuses %s', async (query, error) => {
       expect(await ask('GET', `/v1/snapshots${query}`)).toMatchObject({ status: 400, body: { error } })
     })

@@ -21,6 +21,9 @@ MAX_LINE = 64 * 1024 * 1024
 CONTROL_FD = 3
 # For a process that runs JavaScript to react to an interrupt.
 GRACE_SECONDS = 5
+# Interrupts of bash until its command has ended.
+MAX_INTERRUPTS = 20
+INTERRUPT_SECONDS = 0.5
 PYTHON = "/usr/bin/python3"
 NODE = "/usr/local/bin/node"
 BASH = "/bin/bash"
@@ -416,7 +419,15 @@ class BashKernel(SpawnedKernel):
 
     def interrupt(self):
         self.was_interrupted = True
-        super().interrupt()
+        asyncio.create_task(self.interrupt_until_done(self.done))
+
+    async def interrupt_until_done(self, done):
+        """A program that bash has just forked may miss the signal, and bash then takes it for handled."""
+        for _ in range(MAX_INTERRUPTS):
+            if done is None or done.done():
+                return
+            super().interrupt()
+            await asyncio.wait([done], timeout=INTERRUPT_SECONDS)
 
     async def hear(self, line):
         if not self.is_ready.done():

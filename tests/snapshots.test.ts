@@ -33,6 +33,7 @@ describe('a snapshot', () => {
     const snapshot = await take(id)
     expect(snapshot).toEqual({
       id: expect.any(String),
+      name: null,
       sandbox_id: id,
       template: 'minimal',
       cpu: 1,

@@ -85,6 +85,7 @@ const controlLayers = {
   'kinds/apps': inOrder(
     'model certificates deployments previews domains git-provider project dependency-cache deploying instances .',
   ),
+  mcp: ['.'],
 }
 
 const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], index, layers) => {

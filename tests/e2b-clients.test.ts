@@ -1,34 +1,18 @@
 /** E2B's published clients, unchanged. They come from the npm registry of this machine. */
 import { execFile } from 'node:child_process'
-import { access, mkdir, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Offshoot } from './setup/offshoot.ts'
+import { installClient } from './setup/published-clients.ts'
 import { findRegistries } from './setup/registries.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
 
 const run = promisify(execFile)
-const repository = resolve(import.meta.dirname, '..')
 const PROGRAM = join(import.meta.dirname, 'setup/e2b-program.mjs')
 /** The newest, the one before, and the oldest that checks the form of keys. */
 const VERSIONS = ['2.51.0', '2.50.0', '2.32.0']
 const RUN_MS = 200_000
-
-/** A folder with the package, installed once. */
-async function install(name: string, version: string): Promise<string> {
-  const folder = join(repository, '.offshoot/clients', `${name.replaceAll('/', '-')}-${version}`)
-  const installed = join(folder, 'node_modules', name, 'package.json')
-  const isThere = await access(installed).then(
-    () => true,
-    () => false,
-  )
-  if (isThere) return folder
-  await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, 'package.json'), '{"private":true}')
-  await run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', `${name}@${version}`], { cwd: folder })
-  return folder
-}
 
 describe('clients of E2B', () => {
   let offshoot: Offshoot
@@ -45,7 +29,7 @@ describe('clients of E2B', () => {
   })
 
   it.each(VERSIONS)('e2b %s', async (version) => {
-    const folder = await install('e2b', version)
+    const folder = await installClient('e2b', version)
     const { credentials } = offshoot
     const env = {
       ...process.env,

@@ -19,6 +19,8 @@ const registry = {
   roleMissing: { status: 403, error: 'forbidden' },
   /** The key has scopes, but not the one that the route needs; `detail` names it. */
   scopeMissing: { status: 403, error: 'insufficient scope' },
+  /** A page of another site sent the request (`/mcp`). */
+  originRefused: { status: 403, error: 'origin not allowed' },
   /** The invitation was sent to another e-mail address. */
   invitationOfAnother: { status: 403, error: 'invitation is for another e-mail address' },
   /** The workspace's free credit is spent; `detail` explains the consequences. */

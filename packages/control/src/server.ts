@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { type Control, KINDS } from './control.ts'
 import { getHealthz } from './fleet/get-healthz.ts'
 import { registerAdmission } from './kinds/orgs/admission.ts'
+import { mcpRoute } from './mcp/mcp-route.ts'
 import { answerBadRequest } from './platform/http/bad-request.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './platform/http/body.ts'
 import { registerCallerQueue } from './platform/http/caller-queue.ts'
@@ -81,6 +82,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getHealthz(app, control)
   getVersion(app, control)
   for (const { routes } of KINDS) await routes(app, control)
+  mcpRoute(app, control.config)
   refuseOtherMethods()
   await app.ready()
   routeUpgrades(app.server, (request, response) => app.routing(request, response))

@@ -120,7 +120,7 @@ const packageFolders = {
   kit: inOrder('. otlp'),
   edge: inOrder('agents http limits apps certificates postgres preview front .'),
   up: inOrder('base images host services config .'),
-  e2b: inOrder('generated control base api envd ports .'),
+  e2b: inOrder('generated control base api envd code ports .'),
 }
 
 const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {

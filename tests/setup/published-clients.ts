@@ -2,21 +2,47 @@ import { execFile } from 'node:child_process'
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import type { Offshoot } from './offshoot.ts'
 
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../..')
 
+/** Environment of a program that uses a client of E2B. */
+export function e2bEnvironment({ credentials }: Offshoot): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    E2B_API_KEY: credentials.e2b_api_key,
+    E2B_API_URL: credentials.e2b_api_url,
+    E2B_SANDBOX_URL: credentials.e2b_sandbox_url,
+    E2B_DOMAIN: credentials.e2b_domain,
+  }
+}
+
+/** The Python of a virtual environment with a published package, made once. @throws if this machine has no Python */
+export async function installPythonClient(name: string, version: string): Promise<string> {
+  const folder = join(repository, '.offshoot/clients', `python-${name}-${version}`)
+  const python = join(folder, 'bin/python')
+  if (await isInstalled(folder)) return python
+  await run('python3', ['-m', 'venv', folder])
+  await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `${name}==${version}`])
+  await writeFile(join(folder, 'installed'), '')
+  return python
+}
+
 /** A folder with a published package and its dependencies, installed once from the npm registry of this machine. */
 export async function installClient(name: string, version: string): Promise<string> {
   const folder = join(repository, '.offshoot/clients', `${name.replaceAll('/', '-')}-${version}`)
-  const isThere = await access(join(folder, 'installed')).then(
-    () => true,
-    () => false,
-  )
-  if (isThere) return folder
+  if (await isInstalled(folder)) return folder
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"private":true}')
   await run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', `${name}@${version}`], { cwd: folder })
   await writeFile(join(folder, 'installed'), '')
   return folder
+}
+
+function isInstalled(folder: string): Promise<boolean> {
+  return access(join(folder, 'installed')).then(
+    () => true,
+    () => false,
+  )
 }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { CODE_PORT } from '@offshoot/contract/code'
 import type { E2bConfig } from '@offshoot/contract/process-config'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
@@ -8,6 +9,7 @@ import { listRoutes } from './api/list-routes.ts'
 import { metricsRoutes } from './api/metrics-routes.ts'
 import { sandboxRoutes } from './api/sandbox-routes.ts'
 import { templateRoutes } from './api/template-routes.ts'
+import { answerCode } from './code/code-interpreter.ts'
 import type { GatewayContext } from './base/context.ts'
 import { ControlClient } from './control/control-client.ts'
 import { ControlRefused } from './control/control-failure.ts'
@@ -93,7 +95,10 @@ async function answerPort(
   try {
     if (id === null || !(await isRunning(context, id))) sendPortRefusal(request, response, sandboxNotFound(shown))
     else if (port === ENVD_PORT) await envd.handle(id, request, response)
-    else forwardPort(context, { id, shown, port }, request, response)
+    else if (port === CODE_PORT) {
+      const call = envd.admit(id, request, response)
+      if (call !== null) await answerCode(call, request, response)
+    } else forwardPort(context, { id, shown, port }, request, response)
   } catch (error) {
     const isRefused = error instanceof ControlRefused
     if (!isRefused) context.log.error({ err: error, sandbox_id: id }, 'request to a sandbox failed')

@@ -35,11 +35,9 @@ export class Envd {
   /** Answers a request for a sandbox that runs. */
   async handle(id: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sandbox')
-    const token = this.#context.access.tokenOf(id)
     if (url.pathname === '/health') return void response.writeHead(204).end()
-    const isAdmitted = request.headers['x-access-token'] === token || isSignedFile(url, request, token)
-    if (!isAdmitted) return answerError(response, 401, 'access token required')
-    const call = new EnvdCall(this.#context.control, id, token, () => response.destroy())
+    const call = this.admit(id, request, response, isSignedFile(url, request, this.#context.access.tokenOf(id)))
+    if (call === null) return
     if (url.pathname !== '/files') {
       this.#calls.set(request, call)
       return this.#services(request, response)
@@ -51,6 +49,16 @@ export class Envd {
     } catch (error) {
       answerFailure(response, error)
     }
+  }
+
+  /** `null` after a 401: the request has neither the sandbox's access token nor a signature. */
+  admit(id: SandboxId, { headers }: IncomingMessage, response: ServerResponse, isSigned = false): EnvdCall | null {
+    const { access, control } = this.#context
+    const token = access.tokenOf(id)
+    if (isSigned || headers['x-access-token'] === token)
+      return new EnvdCall(control, id, token, () => response.destroy())
+    answerError(response, 401, 'access token required')
+    return null
   }
 
   close(): void {

@@ -61,6 +61,12 @@ export const refusals = {
       'Resume it with `POST /v1/sandboxes/{id}/resume`, then load this page again.',
       RETRY,
     ),
+  portNotPublic: () =>
+    new Refusal(
+      403,
+      'this port is not public',
+      'It belongs to the code interpreter: run code with `POST /v1/sandboxes/{id}/code`.',
+    ),
   nothingListening: (port: number) =>
     new Refusal(
       502,

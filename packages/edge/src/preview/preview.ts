@@ -7,6 +7,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { CODE_PORT } from '@offshoot/contract/code'
 import type { EdgeApp } from '@offshoot/contract/edge-app'
 import { parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
 import type { SandboxId } from '@offshoot/contract/ids'
@@ -94,6 +95,7 @@ export class Preview {
   #lookUp(host: string, request: VisitorRequest): (PreviewHost & Pick<Wanted, 'app'>) | Refusal | null {
     const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
+    if (preview?.port === CODE_PORT) return refusals.portNotPublic()
     if (preview !== null) return { ...preview, app: null }
     const app = apps.findHost(host, suffix)
     if (app === undefined) return null

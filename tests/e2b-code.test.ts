@@ -1,0 +1,56 @@
+/** E2B's published code interpreter, unchanged. It comes from the registries of this machine. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { call } from './setup/http.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { e2bEnvironment, installClient, installPythonClient } from './setup/published-clients.ts'
+import { findRegistries } from './setup/registries.ts'
+
+const run = promisify(execFile)
+const PROGRAM = join(import.meta.dirname, 'setup/e2b-code-program.mjs')
+const PYTHON_PROGRAM = join(import.meta.dirname, 'setup/e2b_program.py')
+const RUN_MS = 220_000
+
+describe('the code interpreter of E2B', () => {
+  let offshoot: Offshoot
+  /** Why packages cannot be installed here; `null` if they can. */
+  let obstacle: string | null = null
+
+  beforeAll(async () => {
+    await findRegistries().catch((error: Error) => (obstacle = `this machine reaches no registry: ${error.message}`))
+    if (obstacle === null) offshoot = await Offshoot.start('e2b-code', { templates: ['minimal', 'code-interpreter'] })
+  })
+  afterAll(async () => {
+    await offshoot?.destroy()
+  })
+  beforeEach(({ skip }) => {
+    if (obstacle !== null) skip(obstacle)
+  })
+
+  it('for JavaScript', async () => {
+    const folder = await installClient('@e2b/code-interpreter', '2.8.0')
+    const args = [PROGRAM, join(folder, 'node_modules/@e2b/code-interpreter')]
+    const { stdout } = await run(process.execPath, args, { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    expect(stdout).toContain('passed: the end')
+  })
+
+  it('for Python', async () => {
+    const python = await installPythonClient('e2b-code-interpreter', '2.8.0')
+    const { stdout } = await run(python, [PYTHON_PROGRAM, 'code'], { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    expect(stdout).toContain('passed: the end')
+  })
+
+  it('is closed to requests without the access token, through the gateway and through previews', async () => {
+    const { id } = await offshoot.create({ template: 'code-interpreter' })
+    const { e2b_sandbox_url: gateway, edge_url: edge, preview_suffix: suffix } = offshoot.credentials
+    const body = { code: '1' }
+    const named = { 'e2b-sandbox-id': id, 'e2b-sandbox-port': '49999' }
+    expect((await call('POST', `${gateway}/execute`, { headers: named, body })).status).toBe(401)
+    const host = `49999-${id}.${suffix}`
+    const preview = await call('POST', `${edge}/execute`, { headers: { host, accept: 'application/json' }, body })
+    expect([preview.status, preview.body.error]).toEqual([403, 'this port is not public'])
+    await offshoot.delete(id)
+  })
+})

@@ -318,6 +318,9 @@ class SpawnedKernel(Kernel):
 
         def prepare():
             os.dup2(self.remote.fileno(), CONTROL_FD)
+            # The shell that started this server in the background made it ignore them.
+            for number in (signal.SIGINT, signal.SIGQUIT):
+                signal.signal(number, signal.SIG_DFL)
             with open("/proc/self/oom_score_adj", "wb") as file:
                 file.write(b"500")
 

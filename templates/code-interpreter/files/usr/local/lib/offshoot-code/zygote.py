@@ -44,7 +44,7 @@ def warm_up():
 def become_kernel(shell, request, fds):
     """In the child. Does not return."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGPIPE):
+    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
     stdin = os.open(os.devnull, os.O_RDONLY)

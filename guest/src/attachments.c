@@ -45,6 +45,7 @@ bool attachments_attach(struct attachments *attachments, const struct frame *fra
 		.cursor = output_log_seek(&command->log, read_u64(frame->payload)),
 		.credit_bytes = WINDOW_BYTES,
 	};
+	command->was_attached = true;
 	input_open(&attachment->in);
 	attachment->in.must_report_close = command->in_fd < 0;
 
@@ -176,7 +177,7 @@ static bool pump_end(struct attachments *attachments, struct attachment *attachm
 void attachments_note_slowest(struct attachments *attachments)
 {
 	for (uint32_t i = 0; i < KEPT_MAX; i++)
-		attachments->kept->slots[i].slowest_position = UINT64_MAX;
+		attachments->kept->slots[i].slowest_position = attachments->kept->slots[i].was_attached ? UINT64_MAX : 0;
 	for (uint32_t i = 0; i < attachments->used; i++) {
 		const struct attachment *attachment = &attachments->slots[i];
 		struct kept_command *command = attachment->id == 0 ? NULL : attachment->command;

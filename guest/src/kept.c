@@ -15,8 +15,8 @@
 
 enum {
 	LIST_ENTRY_BYTES = 44,
-	// More than the headers of one read.
-	LOG_HEADERS_BYTES = 256,
+	// More than the headers of one read, or of one window.
+	LOG_HEADERS_BYTES = 4096,
 };
 _Static_assert(KEPT_MAX * (LIST_ENTRY_BYTES + KEPT_ID_MAX_BYTES + KEPT_LABEL_MAX_BYTES) <= FRAME_PAYLOAD_MAX_BYTES,
 	       "the list of kept commands is one frame");
@@ -85,7 +85,6 @@ int kept_run(struct kept *kept, bool has_stdin, const struct run_request *reques
 	command->pid = *pid = spawned.pid;
 	command->is_terminal = spawned.is_terminal;
 	command->waits_for_readers = (request->options & RUN_WAIT) != 0;
-	command->slowest_position = UINT64_MAX;
 	command->started_ms = now_ms();
 	command->in_fd = spawned.in_fd;
 	command->in_ready = true;
@@ -191,13 +190,17 @@ void kept_wake(struct kept *kept, uint32_t source, uint32_t index)
 		command->out[source == SOURCE_KEPT_STDOUT ? 0 : 1].ready = true;
 }
 
-// Whether the log would drop bytes that an attachment has not read. Each part that is appended has a header.
+// Whether the log would drop bytes that an attachment has not read. Each part that is appended has a header. The last
+// window that was sent also stays in the log: a second attachment that comes soon after the first one begins there.
 static bool must_wait(const struct kept_command *command, size_t bytes)
 {
 	const struct output_log *log = &command->log;
 	if (!command->waits_for_readers || command->slowest_position == UINT64_MAX)
 		return false;
-	uint64_t first = command->slowest_position > log->start ? command->slowest_position : log->start;
+	size_t kept = log->ring_bytes / 4 < WINDOW_BYTES + LOG_HEADERS_BYTES ? log->ring_bytes / 4 : WINDOW_BYTES + LOG_HEADERS_BYTES;
+	uint64_t first = command->slowest_position > kept ? command->slowest_position - kept : 0;
+	if (first < log->start)
+		first = log->start;
 	return log->end - first + bytes + LOG_HEADERS_BYTES > log->ring_bytes;
 }
 

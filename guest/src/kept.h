@@ -37,7 +37,8 @@ struct kept_command {
 	bool in_ready;
 	struct kept_output out[2];
 	struct output_log log;
-	uint64_t slowest_position; // of the attachments in the log; UINT64_MAX: none is attached
+	bool was_attached;
+	uint64_t slowest_position; // of the attachments in the log; UINT64_MAX: none is attached any more
 };
 
 struct kept {

@@ -282,8 +282,13 @@ describe('limits of kept commands', () => {
     ).toBe(true)
   })
 
-  it('with RUN_WAIT loses its oldest output while nobody is attached', async () => {
+  it('with RUN_WAIT waits for its first attachment, and loses its oldest output when all have left', async () => {
     await keep('alone', 'head -c 1000000 /dev/zero', { logBytes: 64 * 1024, waits: true })
+    await until('the log is full', async () => ((await find('alone'))?.nextOffset ?? 0) >= 32 * 1024)
+    expect(await find('alone')).toMatchObject({ exit: null, oldestOffset: 0 })
+    const first = await attach('alone')
+    first.detach()
+    first.output.destroy()
     await ended('alone')
     expect((await find('alone'))?.oldestOffset).toBeGreaterThan(0)
   })

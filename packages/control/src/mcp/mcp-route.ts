@@ -72,11 +72,10 @@ function webRequest(
   const given = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === 'string' && !name.startsWith(':') ? [[name, value] as const] : [],
   )
-  return new Request(`${url}/mcp`, {
-    method,
-    headers: new Headers(given.map(([name, value]) => [name, value])),
-    signal,
-  })
+  const sent = new Headers(given.map(([name, value]) => [name, value]))
+  // As for other routes, the type that the client names does not matter.
+  sent.set('content-type', 'application/json')
+  return new Request(`${url}/mcp`, { method, headers: sent, signal })
 }
 
 function send(answer: Response, reply: FastifyReply): FastifyReply {

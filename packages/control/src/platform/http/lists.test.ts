@@ -15,6 +15,7 @@ const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 const UNPAGED = [
   '/v1/lsp/languages',
   '/v1/sandboxes/{id}/ports',
+  '/v1/sandboxes/{id}/code/contexts',
   '/v1/sandboxes/{id}/events',
   '/v1/sandboxes/{id}/execs',
   '/v1/sandboxes/{id}/logs',

@@ -59,7 +59,7 @@ describe('an audit log with many entries', () => {
     ['status=99', 'status must be an integer from 100 to 599'],
     ['status=ok', 'status must be an integer from 100 to 599'],
     ['target_kind=car', 'target_kind must be one of '],
-    ['actor_type=x', 'actor_type must be one of user, key, operator, service'],
+    ['actor_type=x', 'actor_type must be one of user, key, sandbox, operator, service'],
     ['action=x', 'action must be one of '],
     ['created_after=soon', 'created_after must be a timestamp'],
     ['actor=a&actor=b', 'actor must be given once'],

@@ -13,7 +13,9 @@ const INVITED = 'y'.repeat(32)
 
 /** Changes without an entry, by route, tag or credential, with the reason. */
 const UNRECORDED: Readonly<Record<string, string>> = {
+  'Code interpreter': 'too frequent, and inside of a sandbox',
   Commands: 'too frequent, and inside of a sandbox',
+  'POST /mcp': 'the requests that its tools make have entries of their own',
   Files: 'too frequent, and inside of a sandbox',
   broker: 'SQL over HTTP: too frequent, and inside of a database',
   Accounts: 'the library of accounts serves them; no credential of the API is needed',

@@ -37,7 +37,7 @@ describe('the code interpreter of E2B', () => {
   })
 
   it('for Python', async () => {
-    const python = await installPythonClient('e2b-code-interpreter', '2.8.0')
+    const python = await installPythonClient('e2b-code-interpreter', '2.11.5')
     const { stdout } = await run(python, [PYTHON_PROGRAM, 'code'], { env: e2bEnvironment(offshoot), timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
   })

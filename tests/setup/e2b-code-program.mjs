@@ -36,7 +36,7 @@ await step('errors', async () => {
 
 await step('contexts', async () => {
   const context = await sandbox.createCodeContext({ cwd: '/tmp' })
-  assert.equal((await run('import os; os.getcwd()', { context })).text, "'/tmp'")
+  assert.equal((await run('import os; os.getcwd()', { context })).text, '/tmp')
   assert.equal((await run('x', { context })).error.name, 'NameError')
   assert((await sandbox.listCodeContexts()).some(({ id }) => id === context.id))
   await sandbox.restartCodeContext(context.id)

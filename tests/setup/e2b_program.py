@@ -82,7 +82,7 @@ def code() -> None:
     charts = run("import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4])\nplt.show()").results
     assert charts[0].png is not None
     context = sandbox.create_code_context(cwd="/tmp")
-    check(run("import os; os.getcwd()", context=context).text, "'/tmp'")
+    check(run("import os; os.getcwd()", context=context).text, "/tmp")
     sandbox.remove_code_context(context)
     check(sandbox.kill(), True)
     passed("the end")

@@ -7,13 +7,12 @@ import { createRequire } from 'node:module'
 
 const [folder, generation, url, key] = process.argv.slice(2)
 const require = createRequire(`${folder}/program.js`)
-const { Client, StreamableHTTPClientTransport } =
-  generation === 'client'
-    ? require('@modelcontextprotocol/client')
-    : {
-        ...require('@modelcontextprotocol/sdk/client/index.js'),
-        ...require('@modelcontextprotocol/sdk/client/streamableHttp.js'),
-      }
+/** The modules of a client that the steps use, by generation. The client's folder has them, not this project. */
+const MODULES = {
+  client: ['@modelcontextprotocol/client'],
+  sdk: ['@modelcontextprotocol/sdk/client/index.js', '@modelcontextprotocol/sdk/client/streamableHttp.js'],
+}
+const { Client, StreamableHTTPClientTransport } = Object.assign({}, ...MODULES[generation].map((name) => require(name)))
 
 const client = new Client({ name: 'test', version: '1.0.0' })
 const requestInit = { headers: { authorization: `Bearer ${key}` } }

@@ -33,8 +33,7 @@ export const commandTools: readonly AnyTool[] = [
   tool({
     name: 'run_command',
     title: 'Run a shell command',
-    description:
-      'Runs a command with sh -c in a sandbox and waits for its end. End output with a pager or a prompt is not possible.',
+    description: 'Runs a command with sh -c in a sandbox and waits for its end. It gets no input, so it must not ask.',
     input: z.object({
       sandbox_id: sandboxId,
       cmd: z.string().min(1).describe('The command line'),
@@ -53,7 +52,8 @@ export const commandTools: readonly AnyTool[] = [
         json,
       })) {
         const { chunk, exit_code: exitCode, error } = payload.parse(JSON.parse(data))
-        if (event === 'error') throw new ApiRefused(`${error ?? 'the command broke off'}\n${kept.stdout}${kept.stderr}`)
+        if (event === 'error')
+          throw new ApiRefused(`${error ?? 'the command broke off'}\n${kept.stdout.end}${kept.stderr.end}`)
         if (event === 'exit') return { ...shownOutputs(kept), exit_code: exitCode ?? -1 }
         if (event !== 'stdout' && event !== 'stderr') continue
         kept[event].add(chunk)
@@ -128,5 +128,5 @@ export const commandTools: readonly AnyTool[] = [
 ]
 
 function shownOutputs({ stdout, stderr }: Readonly<Record<'stdout' | 'stderr', KeptOutput>>) {
-  return { stdout: stdout.toString(), stderr: stderr.toString(), dropped_chars: stdout.dropped + stderr.dropped }
+  return { stdout: stdout.end, stderr: stderr.end, dropped_chars: stdout.dropped + stderr.dropped }
 }

@@ -12,7 +12,7 @@ const MAX_ENTRIES = 1000
 const path = z.string().startsWith('/').max(4095).describe('Absolute path')
 
 export function fileUrl(id: string, route: '' | '/dir', query: Readonly<Record<string, string>>): string {
-  return `/v1/sandboxes/${id}/fs${route}?${new URLSearchParams(query)}`
+  return `/v1/sandboxes/${id}/fs${route}?${new URLSearchParams(query).toString()}`
 }
 
 export const fileTools: readonly AnyTool[] = [

@@ -28,7 +28,8 @@ export class KeptOutput {
     return this.#kept.trimEnd().split('\n').at(-1)?.slice(-200) ?? ''
   }
 
-  toString(): string {
+  /** What is kept. */
+  get end(): string {
     return this.#kept
   }
 }

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -81,5 +80,5 @@ function webRequest(
 function send(answer: Response, reply: FastifyReply): FastifyReply {
   void reply.code(answer.status)
   for (const [name, value] of answer.headers) void reply.header(name, value)
-  return reply.send(answer.body === null ? undefined : Readable.fromWeb(answer.body as ReadableStream))
+  return reply.send(answer.body === null ? undefined : Readable.fromWeb(answer.body))
 }

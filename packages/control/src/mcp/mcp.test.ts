@@ -22,6 +22,13 @@ const TOOLS = [
   'write_file',
 ]
 
+// Each test knows the shape that it requested.
+// oxlint-disable-next-line typescript/no-explicit-any
+function messageOf({ body }: Answer): any {
+  if (typeof body !== 'string') return body
+  return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}')
+}
+
 describe('POST /mcp', () => {
   let harness: Harness
   let agent: FakeAgent
@@ -52,12 +59,6 @@ describe('POST /mcp', () => {
   async function ask(method: string, params: object = {}, options: Parameters<typeof post>[1] = {}) {
     const answer = await post({ jsonrpc: '2.0', id: 1, method, params }, options)
     return { status: answer.status, ...messageOf(answer) }
-  }
-
-  // oxlint-disable-next-line typescript/no-explicit-any
-  function messageOf({ body }: Answer): any {
-    if (typeof body !== 'string') return body
-    return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}')
   }
 
   const use = async (name: string, args: object, options: Parameters<typeof post>[1] = {}) =>

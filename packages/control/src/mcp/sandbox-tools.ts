@@ -72,7 +72,7 @@ export function sandboxTools(preview: PreviewAddress): readonly AnyTool[] {
         const query = new URLSearchParams({ limit: String(MAX_LISTED) })
         if (status !== undefined) query.set('status', status)
         if (template !== undefined) query.set('template', template)
-        const list = await api.read(z.array(sandboxSchema), { method: 'GET', url: `/v1/sandboxes?${query}` })
+        const list = await api.read(z.array(sandboxSchema), { method: 'GET', url: `/v1/sandboxes?${query.toString()}` })
         return { sandboxes: list.map(shown) }
       },
     }),

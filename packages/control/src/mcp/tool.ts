@@ -6,7 +6,7 @@ import { ApiRefused, type OwnApi } from './own-api.ts'
 export interface ToolCall {
   readonly api: OwnApi
   /** Tells the client how far the call is, if it wants to know. */
-  progress(done: number, message: string): void
+  readonly progress: (done: number, message: string) => void
 }
 
 type Content = CallToolResult['content'][number]
@@ -20,7 +20,7 @@ interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
   readonly annotations: ToolAnnotations
   run(args: z.output<Input>, call: ToolCall): Promise<z.input<Output>>
   /** What a model reads. Default: the result as JSON. */
-  show?(result: z.output<Output>): Content[]
+  readonly show?: (result: z.output<Output>) => Content[]
 }
 
 /** A tool whose types are those of its schemas. */
@@ -60,7 +60,7 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(made
       server.registerTool(name, config, async (args, context): Promise<CallToolResult> => {
         try {
           const ran = await made.run(args as z.output<Input>, { api, progress: progressOf(context) })
-          const result = output.parse(ran) as z.output<Output>
+          const result = output.parse(ran)
           return { content: show(result), structuredContent: result }
         } catch (error) {
           if (error instanceof ApiRefused) return { isError: true, content: [text(error.message)] }

@@ -77,7 +77,8 @@ export function presentAccess(context: GatewayContext, sandbox: Sandbox) {
     clientID: 'offshoot',
     envdVersion: ENVD_VERSION,
     ...accessOf(context, sandbox),
-    trafficAccessToken: null,
+    // Clients send it to the code interpreter, some of them in place of the other one.
+    trafficAccessToken: accessOf(context, sandbox).envdAccessToken,
   }
 }
 

@@ -55,7 +55,7 @@ export class Envd {
   admit(id: SandboxId, { headers }: IncomingMessage, response: ServerResponse, isSigned = false): EnvdCall | null {
     const { access, control } = this.#context
     const token = access.tokenOf(id)
-    if (isSigned || headers['x-access-token'] === token)
+    if (isSigned || [headers['x-access-token'], headers['e2b-traffic-access-token']].includes(token))
       return new EnvdCall(control, id, token, () => response.destroy())
     answerError(response, 401, 'access token required')
     return null

@@ -20,6 +20,8 @@ struct attachment *attachments_find(struct attachments *attachments, uint32_t id
 static void release(struct attachments *attachments, struct attachment *attachment)
 {
 	input_close(&attachment->in);
+	if (attachment->command != NULL)
+		attachment->command->attachments_count--;
 	attachment->id = 0;
 	while (attachments->used > 0 && attachments->slots[attachments->used - 1].id == 0)
 		attachments->used--;
@@ -32,7 +34,7 @@ bool attachments_attach(struct attachments *attachments, const struct frame *fra
 		return false;
 	struct kept_command *command = kept_find(attachments->kept, frame->payload + 8, frame->payload_bytes - 8);
 	struct attachment *attachment = attachments_find(attachments, 0);
-	if (attachment == NULL && attachments->used < STREAMS_MAX)
+	if (attachment == NULL && attachments->used < ATTACHMENTS_MAX)
 		attachment = &attachments->slots[attachments->used++];
 	if (command == NULL || attachment == NULL) {
 		channel_send_error(attachments->channel, FRAME_ERROR, frame->stream, command == NULL ? ENOENT : EAGAIN,
@@ -46,6 +48,7 @@ bool attachments_attach(struct attachments *attachments, const struct frame *fra
 		.credit_bytes = WINDOW_BYTES,
 	};
 	command->was_attached = true;
+	command->attachments_count++;
 	input_open(&attachment->in);
 	attachment->in.must_report_close = command->in_fd < 0;
 
@@ -176,8 +179,11 @@ static bool pump_end(struct attachments *attachments, struct attachment *attachm
 // Tells each command how far its slowest attachment is.
 void attachments_note_slowest(struct attachments *attachments)
 {
-	for (uint32_t i = 0; i < KEPT_MAX; i++)
-		attachments->kept->slots[i].slowest_position = attachments->kept->slots[i].was_attached ? UINT64_MAX : 0;
+	for (uint32_t i = 0; i < attachments->kept->used; i++) {
+		struct kept_command *command = attachments->kept->slots[i];
+		if (command != NULL)
+			command->slowest_position = command->was_attached ? UINT64_MAX : 0;
+	}
 	for (uint32_t i = 0; i < attachments->used; i++) {
 		const struct attachment *attachment = &attachments->slots[i];
 		struct kept_command *command = attachment->id == 0 ? NULL : attachment->command;

@@ -19,11 +19,14 @@ struct attachment {
 	struct input in;
 };
 
+// The host has one attachment to each running command, and others for its clients.
+enum { ATTACHMENTS_MAX = KEPT_MAX + STREAMS_MAX };
+
 struct attachments {
 	struct channel *channel;
 	struct kept *kept;
 	uint32_t used; // slots from here on are free
-	struct attachment slots[STREAMS_MAX];
+	struct attachment slots[ATTACHMENTS_MAX];
 };
 
 struct attachment *attachments_find(struct attachments *attachments, uint32_t id);

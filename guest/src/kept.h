@@ -1,10 +1,11 @@
 // Kept commands outlive the host's connection. Their output goes into a log that drops its oldest bytes, so a kept
-// command waits for no reader, unless it was started with RUN_WAIT and a reader is attached. The host chooses an id for each. It can attach by that id several times at once,
-// and again after a lost connection.
+// command waits for no reader, unless it was started with RUN_WAIT and a reader is attached. The host chooses an id for
+// each. It can attach by that id several times at once, and again after a lost connection.
 //
 //     running ──exit, outputs read to their end──► ended ──FORGET──► free        (FORGET kills a running one first)
 //
-// A slot is free when its id is empty. The agent signals a process group only until its main process has exited.
+// When there is no room for another command, the one that ended first and that no attachment reads is forgotten. The
+// agent signals a process group only until its main process has exited.
 #ifndef OFFSHOOT_KEPT_H
 #define OFFSHOOT_KEPT_H
 
@@ -37,15 +38,18 @@ struct kept_command {
 	bool in_ready;
 	struct kept_output out[2];
 	struct output_log log;
+	size_t log_max_bytes;
 	bool was_attached;
+	uint32_t attachments_count;
 	uint64_t slowest_position; // of the attachments in the log; UINT64_MAX: none is attached any more
 };
 
 struct kept {
 	int poll_fd;
 	struct drains *drains;
-	size_t logs_bytes; // bytes of all logs
-	struct kept_command slots[KEPT_MAX];
+	size_t grown_bytes; // of all logs, beyond the first KEPT_LOG_FIRST_BYTES of each
+	uint32_t used;	   // slots from here on are free
+	struct kept_command *slots[KEPT_MAX];
 };
 
 // Starts the requested command. Returns 0 and sets `pid`, or returns an error number and sets `text`.
@@ -57,8 +61,16 @@ bool kept_is_ended(const struct kept_command *command);
 void kept_signal(struct kept_command *command, int signal);
 void kept_close_input(struct kept_command *command);
 void kept_forget(struct kept *kept, struct kept_command *command);
-// The payload of KEPT_LIST, which always fits one frame.
-size_t kept_list(const struct kept *kept, uint8_t *to);
+// Which commands a KEPT frame asks for.
+struct kept_selection {
+	uint32_t first_slot;
+	pid_t pid;	   // 0: any
+	const uint8_t *id; // `id_bytes` 0: any
+	size_t id_bytes;
+};
+
+// Writes entries of KEPT_LIST into one frame. Sets `next_slot` to the slot of the first one that has no room, or to 0.
+size_t kept_list(const struct kept *kept, const struct kept_selection *selection, uint8_t *to, uint32_t *next_slot);
 
 void kept_exited(struct kept *kept, pid_t pid, int status);
 void kept_wake(struct kept *kept, uint32_t source, uint32_t index);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,21 @@ static int switch_user(const struct account *account)
 	if (syscall(SYS_setgroups, account->groups_count, account->groups) != 0 || syscall(SYS_setgid, account->gid) != 0)
 		return errno;
 	return syscall(SYS_setuid, account->uid) != 0 ? errno : 0;
+}
+
+// Files that the process makes belong to the account. The kernel takes root's rights over files away with the effective
+// user; the process takes them back.
+static int own_files(const struct account *account)
+{
+	if (syscall(SYS_setresgid, -1, account->gid, -1) != 0 || syscall(SYS_setresuid, -1, account->uid, -1) != 0)
+		return errno;
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+	if (syscall(SYS_capget, &header, sets) != 0)
+		return errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets[i].effective = sets[i].permitted;
+	return syscall(SYS_capset, &header, sets) != 0 ? errno : 0;
 }
 
 static int enter_folder(const struct launch *launch)
@@ -131,7 +147,8 @@ struct launched launch_builtin(const struct launch *launch)
 	int fork_error = errno;
 	if (pid == 0) {
 		set_up_process(launch);
-		int error = switch_user(launch->account);
+		int error = launch->is_owner ? own_files(launch->account) : switch_user(launch->account);
+		builtin_takes_over = launch->is_owner;
 		_exit(error != 0 ? builtin_fail("user", error) : builtin_run(launch->program, launch->argv));
 	}
 	// Waits until the child has its own process group, which closes this pipe: a KILL before that would miss the child,

@@ -15,6 +15,7 @@ struct launch {
 	const char *cwd; // empty: the account's home, or "/" where that does not exist
 	int fds[3];
 	bool is_terminal; // fds[0] becomes the controlling terminal
+	bool is_owner;	  // of a builtin: has root's rights, and the account owns what it makes and writes
 };
 
 struct launched {

@@ -52,6 +52,26 @@ static size_t get_header(const struct output_log *log, uint64_t position, int *o
 	return value & ~OUTPUT_BIT;
 }
 
+bool output_log_resize(struct output_log *log, size_t ring_bytes)
+{
+	struct output_log resized = *log;
+	resized.ring = malloc(ring_bytes);
+	resized.ring_bytes = ring_bytes;
+	if (resized.ring == NULL)
+		return false;
+	for (uint64_t position = log->start; position < log->end;) {
+		size_t at = (size_t)(position % log->ring_bytes);
+		size_t count = log->ring_bytes - at;
+		if (count > log->end - position)
+			count = (size_t)(log->end - position);
+		put(&resized, position, log->ring + at, count);
+		position += count;
+	}
+	free(log->ring);
+	*log = resized;
+	return true;
+}
+
 // Drops only as many bytes as needed. A record that loses its first bytes gets a new header in their place.
 static void make_room(struct output_log *log, size_t wanted_bytes)
 {

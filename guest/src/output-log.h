@@ -28,6 +28,9 @@ struct log_cursor {
 
 // Returns false when there is no memory. `ring_bytes` is the size of the ring, at least 64; headers count.
 bool output_log_open(struct output_log *log, size_t ring_bytes);
+// Gives the ring another size, at least that of its content and at least 64. Returns false when there is no memory; the
+// log is then as before.
+bool output_log_resize(struct output_log *log, size_t ring_bytes);
 void output_log_close(struct output_log *log);
 
 void output_log_append(struct output_log *log, int output, const uint8_t *bytes, size_t count);

@@ -25,12 +25,15 @@ enum {
 	STREAMS_MAX = 512,
 	ENVIRONMENT_MAX_ENTRIES = 1024,
 	// Kept commands: their number, and the bounds of the log of one and of all logs together.
-	KEPT_MAX = 64,
+	KEPT_MAX = 1024,
+	// A log starts with so many bytes and grows with its content.
+	KEPT_LOG_FIRST_BYTES = 16 * 1024,
 	KEPT_LOG_MIN_BYTES = 64 * 1024,
 	KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024,
 	KEPT_LOGS_MAX_BYTES = 64 * 1024 * 1024,
+	KEPT_LOGS_GROWN_MAX_BYTES = KEPT_LOGS_MAX_BYTES - KEPT_MAX * KEPT_LOG_FIRST_BYTES,
 	KEPT_ID_MAX_BYTES = 64,
-	KEPT_LABEL_MAX_BYTES = 120,
+	KEPT_LABEL_MAX_BYTES = 1024,
 	NONCE_BYTES = 16,
 	BOOT_ID_BYTES = 36,
 	MACHINE_ID_BYTES = 32,
@@ -100,6 +103,7 @@ enum run_option {
 	RUN_KEEP = 2,	  // a kept command: it outlives the connection, and its output goes into a log
 	RUN_BUILTIN = 4,  // the program is a builtin (builtins.h)
 	RUN_WAIT = 8,	  // a kept command waits while an attachment has not read what its log would drop
+	RUN_OWNER = 16,	  // a builtin has root's rights, and the user owns what it makes and writes
 };
 
 enum refresh_option { REFRESH_KEEP_ENV = 1 };

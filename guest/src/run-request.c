@@ -22,8 +22,9 @@ static bool fits_together(const struct run_request *request)
 	bool keeps = (request->options & RUN_KEEP) != 0;
 	bool is_builtin = (request->options & RUN_BUILTIN) != 0;
 	bool is_terminal = (request->options & RUN_TERMINAL) != 0;
-	if ((request->options & ~(uint32_t)(RUN_TERMINAL | RUN_KEEP | RUN_BUILTIN | RUN_WAIT)) != 0 ||
+	if ((request->options & ~(uint32_t)(RUN_TERMINAL | RUN_KEEP | RUN_BUILTIN | RUN_WAIT | RUN_OWNER)) != 0 ||
 	    (!keeps && (request->options & RUN_WAIT) != 0) ||
+	    (!is_builtin && (request->options & RUN_OWNER) != 0) ||
 	    (is_builtin && (keeps || is_terminal)))
 		return false;
 	size_t id_bytes = strlen(request->kept_id);

@@ -165,9 +165,24 @@ static void on_memory(struct session *session, const struct frame *frame)
 	channel_commit(&session->channel, FRAME_MEMORY_USAGE, 0, frame->stream, 16);
 }
 
+// KEPT: empty, or `first slot u16, pid u32 (0: any), id (empty: any)`.
 static void on_kept(struct session *session, const struct frame *frame)
 {
-	size_t list_bytes = kept_list(&session->kept, channel_begin(&session->channel));
+	enum { SELECTION_BYTES = 6 };
+	struct kept_selection selection = {0};
+	if (frame->payload_bytes >= SELECTION_BYTES) {
+		selection.first_slot = read_u16(frame->payload);
+		selection.pid = (pid_t)read_u32(frame->payload + 2);
+		selection.id = frame->payload + SELECTION_BYTES;
+		selection.id_bytes = frame->payload_bytes - SELECTION_BYTES;
+	}
+	uint8_t *to = channel_begin(&session->channel);
+	uint32_t next_slot;
+	size_t list_bytes = kept_list(&session->kept, &selection, to, &next_slot);
+	if (next_slot != 0) {
+		write_u16(to + list_bytes, (uint16_t)next_slot);
+		list_bytes += 2;
+	}
 	channel_commit(&session->channel, FRAME_KEPT_LIST, 0, frame->stream, list_bytes);
 }
 

@@ -84,6 +84,7 @@ static struct launched start(const struct run_request *request, const struct acc
 		.cwd = request->cwd,
 		.fds = {ends->theirs[0], ends->theirs[is_terminal ? 0 : 1], ends->theirs[is_terminal ? 0 : 2]},
 		.is_terminal = is_terminal,
+		.is_owner = (request->options & RUN_OWNER) != 0,
 	};
 	return (request->options & RUN_BUILTIN) != 0 ? launch_builtin(&what) : launch(&what);
 }

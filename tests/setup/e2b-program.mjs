@@ -132,6 +132,14 @@ await step('files', async () => {
   assert.match((await errorOf(files.list('nowhere'))).constructor.name, /NotFoundError$/)
   await files.write('/root/own', 'r', { user: 'root' })
   assert.equal((await files.getInfo('/root/own', { user: 'root' })).owner, 'root')
+  // E2B's service has root's rights, and gives files to the user.
+  await files.write('/workspace/src/a.txt', 'a')
+  await files.write('/root/own', 'u')
+  const owners = await commands.run('sudo stat -c %U /workspace /workspace/src/a.txt /root/own')
+  assert.equal(owners.stdout, 'user\nuser\nuser\n')
+  for (const call of [files.read('m/1', { user: 'nobody-here' }), commands.run('true', { user: 'nobody-here' })]) {
+    assert.equal((await errorOf(call)).constructor.name, 'AuthenticationError')
+  }
 })
 
 await step('a watched folder', async () => {

@@ -37,6 +37,8 @@ static const struct builtin *find(const char *name)
 	return NULL;
 }
 
+bool builtin_takes_over = false;
+
 bool builtin_exists(const char *name)
 {
 	return find(name) != NULL;

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 
+// The user owns also what a builtin replaces (RUN_OWNER). Else a replaced file keeps its owner.
+extern bool builtin_takes_over;
+
 bool builtin_exists(const char *name);
 // Runs in the child. Returns its exit code.
 int builtin_run(const char *name, char *const *argv);

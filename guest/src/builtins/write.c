@@ -102,14 +102,15 @@ static int copy_stdin(int fd, uint64_t *total)
 }
 
 // Keeps the owner and the mode of the replaced file, unless a mode was requested. When the user may not chown, the user
-// owns the new file. The file then loses its set-id bits, which would lend that user's rights to others.
+// owns the new file, as with `builtin_takes_over`. The file then loses its set-id bits, which would lend that user's
+// rights to others.
 static int set_owner_and_mode(const struct draft *draft, const char *mode)
 {
 	mode_t wanted = mode[0] != '\0' ? (mode_t)strtoul(mode, NULL, 8) & 07777 : 0644;
 	if (draft->replaces) {
 		if (mode[0] == '\0')
 			wanted = draft->old.st_mode & 07777;
-		if (fchown(draft->fd, draft->old.st_uid, draft->old.st_gid) != 0)
+		if (builtin_takes_over || fchown(draft->fd, draft->old.st_uid, draft->old.st_gid) != 0)
 			wanted &= ~(mode_t)(S_ISUID | S_ISGID);
 	}
 	return fchmod(draft->fd, wanted) != 0 ? errno : 0;

@@ -6,7 +6,7 @@ import { signalName } from './signal.ts'
 import { terminalSize } from './terminal.ts'
 
 /** Maximum bytes of the command text in a listing. */
-export const SHOWN_CMD_BYTES = 110
+export const SHOWN_CMD_BYTES = 1000
 
 /** Answer of `POST exec` with `background`: the command has started. */
 export const backgroundStarted = z.object({
@@ -17,8 +17,8 @@ export const backgroundStarted = z.object({
 export type BackgroundStarted = z.infer<typeof backgroundStarted>
 
 /**
- * A background command. It survives disconnects and restarts of every service. A sandbox keeps at most 64, ended ones
- * included.
+ * A background command. It survives disconnects and restarts of every service. A sandbox keeps at most 1024, ended ones
+ * included. A new one replaces the one that ended first.
  */
 export const backgroundExec = z.object({
   exec_id: z.string(),
@@ -37,7 +37,7 @@ export const backgroundExec = z.object({
   timeout_at: z.string().nullable(),
   /** Bytes that the command has written to both streams. Offsets count these bytes. */
   output_bytes: z.int(),
-  /** Offset of the oldest byte kept. The guest keeps the last 1 MiB. */
+  /** Offset of the oldest byte kept. The guest keeps the last 1 MiB, less if all commands have 64 MiB. */
   oldest_offset: z.int(),
 })
 export type BackgroundExec = z.infer<typeof backgroundExec>

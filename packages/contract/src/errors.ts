@@ -135,7 +135,7 @@ const registry = {
   tooManyBuilds: { status: 429, error: 'max builds reached', fields: ['max', 'active'] },
   /** Ports that the user has named in one sandbox. */
   tooManyPorts: { status: 429, error: 'max ports reached', fields: ['max'] },
-  /** Limits of one sandbox: 512 live commands; 64 kept commands with together 64 MiB of output. */
+  /** Limits of one sandbox: 512 live commands; 1024 background commands, all of which run. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   /** Limit of one sandbox: 512 connections to its ports. */
   tooManyConnections: { status: 429, error: 'too many connections to this sandbox' },

@@ -92,13 +92,18 @@ const mode = z
   .transform((text) => Number.parseInt(text, 8))
   .optional()
 
-/** Query parameter of every file route. */
+const userName = (name: string) =>
+  once(name)
+    .max(MAX_USER_CHARS, `${name} must be at most ${MAX_USER_CHARS} characters`)
+    .refine((value) => !value.includes('\0'), `${name} must not contain NUL`)
+    .optional()
+
+/** Query parameters of every file route. At most one of them is given. */
 export const fileUserQuery = z.object({
   /** User name or numeric id, whose rights apply and who owns what the request makes. Default: `root`. */
-  user: once('user')
-    .max(MAX_USER_CHARS, `user must be at most ${MAX_USER_CHARS} characters`)
-    .refine((value) => !value.includes('\0'), 'user must not contain NUL')
-    .optional(),
+  user: userName('user'),
+  /** User name or numeric id who owns what the request makes and writes. The request itself has root's rights. */
+  owner: userName('owner'),
 })
 
 /**

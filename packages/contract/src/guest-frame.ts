@@ -33,9 +33,9 @@ export const GUEST_ENVIRONMENT_MAX_ENTRIES = 1024
 /** Maximum arguments of one command. */
 export const GUEST_ARGUMENTS_MAX = 16_384
 /** Maximum kept commands of a sandbox, and maximum length of their ids and labels. */
-export const GUEST_KEPT_MAX = 64
+export const GUEST_KEPT_MAX = 1024
 export const GUEST_KEPT_ID_MAX_BYTES = 64
-export const GUEST_KEPT_LABEL_MAX_BYTES = 120
+export const GUEST_KEPT_LABEL_MAX_BYTES = 1024
 /** Memory for the output of one kept command. All of them together may use {@link GUEST_KEPT_LOGS_MAX_BYTES}. */
 export const GUEST_KEPT_LOG_MIN_BYTES = 64 * 1024
 export const GUEST_KEPT_LOG_MAX_BYTES = 16 * 1024 * 1024
@@ -91,7 +91,7 @@ export const FrameType = {
 } as const
 
 /** Options of a RUN: on a terminal, kept after the connection ends, a builtin of the guest. */
-export const RunOption = { terminal: 1, keep: 2, builtin: 4, wait: 8 } as const
+export const RunOption = { terminal: 1, keep: 2, builtin: 4, wait: 8, owner: 16 } as const
 
 export const RefreshOption = { keepEnv: 1 } as const
 

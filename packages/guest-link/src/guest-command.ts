@@ -62,10 +62,21 @@ export function encodeCommand(command: GuestCommand, kept?: KeptOptions): Uint8A
   })
 }
 
+export interface BuiltinUser {
+  /** Default: root. */
+  readonly user: string | undefined
+  /** Root's rights apply, and the user owns what the builtin makes and writes. */
+  readonly isOwner: boolean
+}
+
 /** The payload of RUN for a builtin, whose arguments may be bytes. @throws GuestRunError as {@link encodeCommand} */
-export function encodeBuiltin(name: string, argv: readonly (string | Uint8Array)[], user = ''): Uint8Array {
+export function encodeBuiltin(
+  name: string,
+  argv: readonly (string | Uint8Array)[],
+  { user = '', isOwner }: BuiltinUser,
+): Uint8Array {
   return encodeRun({
-    options: RunOption.builtin,
+    options: RunOption.builtin | (isOwner ? RunOption.owner : 0),
     size: { rows: 0, cols: 0 },
     logBytes: 0,
     fixed: [user, '', name, '', ''],

@@ -174,6 +174,23 @@ describe('the user of an operation', () => {
     expect(await link.files.stat(at('d'))).toMatchObject({ uid: NAMELESS, gid: NAMELESS })
   })
 
+  it("as the owner has root's rights, and gets what is written", async () => {
+    const owner = 'nobody'
+    await mkdir(at('closed'), { mode: 0o700 })
+    await writeFile(at('closed/old'), 'old', { mode: 0o600 })
+    await link.files.write(at('closed/p/new'), Readable.from(['x']), { parents: true, owner })
+    await link.files.write(at('closed/old'), Readable.from(['new']), { owner })
+    await link.files.mkdir(at('closed/m'), { owner })
+    await link.files.move(at('closed/p/new'), at('closed/q/new'), { parents: true, owner })
+    for (const name of ['old', 'm', 'p', 'q', 'q/new']) {
+      expect(await link.files.stat(at(`closed/${name}`), { owner })).toMatchObject({ uid: 65_534, userName: 'nobody' })
+    }
+    expect(await link.files.stat(at('closed'))).toMatchObject({ uid: 0 })
+    expect(await link.files.stat(at('closed/old'))).toMatchObject({ mode: 0o600 })
+    await link.files.remove(at('closed'), { recursive: true, owner })
+    expect(await readdir(home)).toEqual([])
+  })
+
   it('must exist, or nothing is done', async () => {
     const user = 'nosuchuser'
     const refusal = { name: 'GuestRunError', message: 'no such user: nosuchuser' }

@@ -15,6 +15,7 @@ import { FileOperation } from './file-operation.ts'
 import { startWatch, type FileWatch } from './file-watch.ts'
 import { GuestFileError } from './guest-file-error.ts'
 import { GuestRunError } from './guest-link-error.ts'
+import type { BuiltinUser } from './guest-command.ts'
 import type { GuestProcess } from './guest-process.ts'
 
 export type GuestPath = string | Uint8Array
@@ -26,6 +27,11 @@ export interface FileOptions {
    * GuestRunError.
    */
   readonly user?: string | undefined
+  /**
+   * Name or number of the user who owns new files, and files that are written. Root's rights apply. Replaces `user`.
+   * Guests of earlier releases do not know it: there the rights of this user apply.
+   */
+  readonly owner?: string | undefined
   /** Limits every wait up to the result. It does not limit a stream or an iterator that is the result. */
   readonly deadline?: Deadline | undefined
 }
@@ -74,7 +80,7 @@ export interface LayerUnpacked {
 export type RunBuiltin = (
   name: string,
   argv: readonly GuestPath[],
-  options: { readonly user: string | undefined; readonly deadline: Deadline | undefined },
+  options: BuiltinUser & { readonly deadline: Deadline | undefined },
 ) => Promise<GuestProcess>
 
 const COUNT_BYTES = 8
@@ -259,11 +265,14 @@ export class GuestFiles {
   }
 
   async #start(name: string, argv: readonly GuestPath[], options: FileOptions): Promise<FileOperation> {
-    const { user, deadline } = options
+    const { owner, user = owner, deadline } = options
+    const isOwner = owner !== undefined
     try {
-      return new FileOperation(await this.#runBuiltin(name, argv, { user, deadline }), deadline)
+      return new FileOperation(await this.#runBuiltin(name, argv, { user, isOwner, deadline }), deadline)
     } catch (error) {
       if (!(error instanceof GuestRunError)) throw error
+      const isUnknownOption = isOwner && error.errno === constants.errno.EINVAL
+      if (isUnknownOption) return this.#start(name, argv, { user, deadline })
       // A missing file would fail later, in the builtin.
       if (error.errno === constants.errno.ENOENT) throw new GuestRunError(error.errno, `no such user: ${user}`)
       throw new GuestFileError(error.errno, error.message)

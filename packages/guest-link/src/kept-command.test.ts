@@ -25,12 +25,12 @@ const soon = () => deadlineFor('kept command')
 const keep = (
   id: string,
   script: string,
-  more: Partial<GuestCommand> & { logBytes?: number; waits?: boolean } = {},
+  more: Partial<GuestCommand> & { logBytes?: number; waits?: boolean; label?: string } = {},
 ) => {
-  const { logBytes, waits, ...command } = more
+  const { logBytes, waits, label = script, ...command } = more
   return link.keep(
     { argv: ['sh', '-c', script], ...command },
-    { id, label: script, waits, ...(logBytes && { logBytes }) },
+    { id, label, waits, ...(logBytes && { logBytes }) },
     soon(),
   )
 }
@@ -234,19 +234,46 @@ const refusal = async (action: Promise<unknown>) => {
 }
 
 describe('limits of kept commands', () => {
-  it('64 commands; one more after one is forgotten', async () => {
-    for (let i = 0; i < 64; i++) await keep(`k${i}`, 'true', { logBytes: 65_536 })
+  it('1024 running commands; one more after one has ended, which makes room', async () => {
+    const ids = Array.from({ length: 1024 }, (_, i) => `k${i}`)
+    const label = 'l'.repeat(1024)
+    for (const id of ids) await keep(id, 'read line; head -c 500000 /dev/zero', { label })
+    expect((await link.kept(soon())).map((kept) => [kept.id, kept.label])).toEqual(ids.map((id) => [id, label]))
     expect(await refusal(keep('more', 'true'))).toBe(constants.errno.EAGAIN)
-    expect((await link.kept(soon())).map((kept) => kept.id)).toEqual(Array.from({ length: 64 }, (_, i) => `k${i}`))
-    await link.forget('k7', soon())
-    await keep('more', 'true')
+    const [unread, read] = [await attach('k7'), await attach('k8')]
+    for (const { stdin } of [unread, read]) stdin.end('line\n')
+    await ended('k7')
+    await chunksOf(read)
+    await keep('more', 'read line')
+    // An ended command that is not read to its end stays.
+    expect(await find('k7')).toMatchObject({ exit: { exitCode: 0 } })
+    expect(await find('k8')).toBeUndefined()
   })
 
-  it('64 MiB of logs; forget gives its log back', async () => {
-    for (let i = 0; i < 4; i++) await keep(`k${i}`, 'true', { logBytes: 16 * 1024 * 1024 })
-    expect(await refusal(keep('more', 'true', { logBytes: 65_536 }))).toBe(constants.errno.ENOMEM)
-    await link.forget('k0', soon())
-    await keep('more', 'true', { logBytes: 65_536 })
+  it('64 MiB of logs; those of ended commands make room', async () => {
+    const full = { logBytes: 16 * 1024 * 1024 }
+    for (const id of ['k0', 'k1']) await keep(id, 'head -c 16000000 /dev/zero; read line', full)
+    for (const id of ['k0', 'k1']) {
+      await until('the log is full', async () => (await find(id))?.nextOffset === 16_000_000)
+    }
+    await keep('ends', 'head -c 14000000 /dev/zero', full)
+    await ended('ends')
+    expect(await find('ends')).toMatchObject({ oldestOffset: 0, nextOffset: 14_000_000 })
+    await keep('next', 'head -c 14000000 /dev/zero; read line', full)
+    await until('the output is read', async () => (await find('next'))?.nextOffset === 14_000_000)
+    expect(await find('next')).toMatchObject({ oldestOffset: 0 })
+    expect(await find('ends')).toBeUndefined()
+    await keep('last', 'head -c 9000000 /dev/zero; read line', full)
+    await until('the output is read', async () => (await find('last'))?.nextOffset === 9_000_000)
+    expect((await find('last'))?.oldestOffset).toBeGreaterThan(0)
+  })
+
+  it('commands of one process id, or of one id', async () => {
+    await keep('one', 'true')
+    const { pid } = await keep('two', 'true')
+    expect((await link.kept(soon(), { pid })).map((kept) => kept.id)).toEqual(['two'])
+    expect((await link.kept(soon(), { id: 'one' })).map((kept) => kept.id)).toEqual(['one'])
+    expect(await link.kept(soon(), { id: 'one', pid })).toEqual([])
   })
 
   it('the id, the size of the log and the program of a request', async () => {

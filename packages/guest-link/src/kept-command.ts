@@ -22,18 +22,53 @@ export interface KeptCommand {
 }
 
 const ENTRY_BYTES = 44
+const SELECTION_BYTES = 6
+const NEXT_SLOT_BYTES = 2
+
+/** Which kept commands a caller wants. Default: all. */
+export interface KeptSelection {
+  readonly id?: string | undefined
+  /** Several commands may have had the same process id. */
+  readonly pid?: number | undefined
+}
+
+export function isSelected({ id, pid }: KeptCommand, selection: KeptSelection): boolean {
+  return (selection.id ?? id) === id && (selection.pid ?? pid) === pid
+}
+
+/** The payload of KEPT. Guests of earlier releases answer with all commands. @throws RangeError for an invalid id */
+export function encodeKeptSelection(firstSlot: number, { id, pid = 0 }: KeptSelection): Buffer {
+  const fixed = Buffer.alloc(SELECTION_BYTES)
+  fixed.writeUInt16LE(firstSlot, 0)
+  fixed.writeUInt32LE(pid, 2)
+  return Buffer.concat([fixed, id === undefined ? Buffer.alloc(0) : encodeKeptId(id)])
+}
+
+export interface KeptPage {
+  readonly commands: readonly KeptCommand[]
+  /** Where the next page starts; `null` after the last one. */
+  readonly nextSlot: number | null
+}
 
 /** The payload of KEPT_LIST. @throws GuestProtocolError */
-export function decodeKeptList(payload: Uint8Array): KeptCommand[] {
+export function decodeKeptPage(payload: Uint8Array): KeptPage {
   const bytes = Buffer.from(payload)
-  const list: KeptCommand[] = []
-  for (let at = 0; at < bytes.length;) {
-    const entryBytes = ENTRY_BYTES + (bytes[at] ?? 0) + (bytes[at + 1] ?? 0)
+  const commands: KeptCommand[] = []
+  let at = 0
+  while (bytes.length - at > NEXT_SLOT_BYTES) {
+    if (bytes.length - at < ENTRY_BYTES) throw new GuestProtocolError('bad KEPT_LIST')
+    const entryBytes = ENTRY_BYTES + bytes.readUInt8(at) + labelBytes(bytes, at)
     if (at + entryBytes > bytes.length) throw new GuestProtocolError('bad KEPT_LIST')
-    list.push(decodeEntry(bytes.subarray(at, at + entryBytes)))
+    commands.push(decodeEntry(bytes.subarray(at, at + entryBytes)))
     at += entryBytes
   }
-  return list
+  if (at === bytes.length) return { commands, nextSlot: null }
+  if (bytes.length - at < NEXT_SLOT_BYTES) throw new GuestProtocolError('bad KEPT_LIST')
+  return { commands, nextSlot: bytes.readUInt16LE(at) }
+}
+
+function labelBytes(bytes: Buffer, at: number): number {
+  return bytes.readUInt8(at + 1) + bytes.readUInt16LE(at + 6) * 256
 }
 
 function decodeEntry(entry: Buffer): KeptCommand {

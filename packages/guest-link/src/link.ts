@@ -1,4 +1,11 @@
-import { encodeFrame, encodeMessage, FrameFlag, FrameType } from '@offshoot/contract/guest-frame'
+import {
+  encodeFrame,
+  encodeMessage,
+  FrameFlag,
+  FrameType,
+  GUEST_KEPT_MAX,
+  GuestProtocolError,
+} from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { startGuestSpan } from '@offshoot/kit/otlp/telemetry'
 import type { GuestAttachment } from './guest-attachment.ts'
@@ -13,7 +20,10 @@ import type { GuestHello } from './handshake.ts'
 import { HoldGate } from './hold-gate.ts'
 import {
   withKeepDefaults,
-  decodeKeptList,
+  decodeKeptPage,
+  encodeKeptSelection,
+  isSelected,
+  type KeptSelection,
   encodeAttach,
   encodeKeptId,
   encodeSignal,
@@ -36,7 +46,7 @@ export class GuestLink {
   readonly #connection = new LinkConnection(() => this.#holdGate.open())
   /** Resolves with the reason when the link has ended. Never rejects. */
   readonly closed = this.#connection.closed
-  readonly #runBuiltin: RunBuiltin = (name, argv, { user, deadline }) =>
+  readonly #runBuiltin: RunBuiltin = (name, argv, { deadline, ...user }) =>
     this.#run(name, encodeBuiltin(name, argv, user), true, deadline)
   readonly files = new GuestFiles(this.#runBuiltin)
   readonly ports = new GuestPorts({
@@ -131,13 +141,13 @@ export class GuestLink {
 
   /**
    * Starts a kept command, which outlives this link, under an id that the caller chooses (1 to 64 bytes of UTF-8). It
-   * runs until it ends by itself, or by {@link signalKept} or {@link forget}. Its log has `logBytes` and drops its
-   * oldest bytes.
+   * runs until it ends by itself, or by {@link signalKept} or {@link forget}. Its log grows up to `logBytes` and then
+   * drops its oldest bytes. When there is no room, the guest forgets the command that ended first.
    *
    * @param options.logBytes 64 KiB to 16 MiB. Default: 1 MiB, 256 KiB for a terminal. All logs together: 64 MiB
-   * @param options.label at most 120 bytes, which {@link kept} returns
-   * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 64 commands, ENOMEM for
-   *   too many bytes of logs; DeadlineExceeded: it may have started; GuestLinkLost
+   * @param options.label at most 1024 bytes, which {@link kept} returns. EINVAL over 120 bytes in earlier releases
+   * @throws GuestRunError when it cannot start: EEXIST for an id in use, EAGAIN for more than 1024 running commands;
+   *   DeadlineExceeded: it may have started; GuestLinkLost
    */
   async keep(command: GuestCommand, options: KeepOptions, deadline: Deadline): Promise<{ readonly pid: number }> {
     const message = encodeCommand(command, withKeepDefaults(command, options))
@@ -177,8 +187,18 @@ export class GuestLink {
   }
 
   /** Lists the kept commands, ended ones included. @throws DeadlineExceeded, GuestLinkLost */
-  async kept(deadline: Deadline): Promise<KeptCommand[]> {
-    return decodeKeptList(await this.#ask(FrameType.kept, FrameType.keptList, new Uint8Array(0), deadline))
+  async kept(deadline: Deadline, selection: KeptSelection = {}): Promise<KeptCommand[]> {
+    const found: KeptCommand[] = []
+    for (let firstSlot = 0; ;) {
+      const payload = encodeKeptSelection(firstSlot, selection)
+      const { commands, nextSlot } = decodeKeptPage(
+        await this.#ask(FrameType.kept, FrameType.keptList, payload, deadline),
+      )
+      found.push(...commands.filter((command) => isSelected(command, selection)))
+      if (nextSlot === null) return found
+      if (nextSlot <= firstSlot || nextSlot >= GUEST_KEPT_MAX) throw new GuestProtocolError('bad KEPT_LIST')
+      firstSlot = nextSlot
+    }
   }
 
   /** Signals the process group. Has no effect once the command has ended. @throws GuestRequestError ENOENT */

@@ -19,6 +19,11 @@ export class ControlRefused extends Error {
     this.retryAfter = retryAfter
   }
 
+  /** E2B's service inside a sandbox takes the name of a user for a credential. */
+  get isUnknownUser(): boolean {
+    return this.status === 400 && this.error.startsWith('no such user: ')
+  }
+
   static of(status: number, headers: IncomingHttpHeaders, text: string): ControlRefused {
     const { error, detail } = refusal.catch({ error: `status ${status}` }).parse(parseJson(text))
     const message = detail === undefined ? error : `${error}: ${detail}`

@@ -14,9 +14,9 @@ const TYPES: Readonly<Record<FileEntry['type'], { readonly type: FileType; reado
   other: { type: FileType.UNSPECIFIED, letter: '?' },
 }
 
-/** One entry, as the user sees it. Links are not followed. @throws {ControlRefused} 404 if it is missing */
+/** One entry. Links are not followed. @throws {ControlRefused} 404 if it is missing, 400 for an unknown user */
 export function statEntry(call: EnvdCall, path: string, user: string): Promise<FileEntry> {
-  return call.control.read(fileEntry, call.request('GET', '/fs/stat', { query: { path, user } }))
+  return call.control.read(fileEntry, call.request('GET', '/fs/stat', { query: { path, owner: user } }))
 }
 
 /** A link has the type and the mode of what it leads to, as E2B's own service shows it. */

@@ -22,7 +22,7 @@ export async function readFile(call: EnvdCall, url: URL, request: IncomingMessag
   const user = userOfRequest(url.searchParams, headers)
   const path = absolutePath(required(url.searchParams.get('path')), user)
   const range = headers.range === undefined ? {} : { headers: { range: headers.range } }
-  const answer = await call.control.open(call.request('GET', '/fs', { query: { path, user }, ...range }))
+  const answer = await call.control.open(call.request('GET', '/fs', { query: { path, owner: user }, ...range }))
   const isGzip = headers['accept-encoding'] === 'gzip'
   for (const name of ['content-type', 'content-range', 'accept-ranges']) {
     const value = answer.headers[name]
@@ -74,7 +74,7 @@ async function writeForm(
 }
 
 async function writeFile(call: EnvdCall, path: string, user: string, body: Readable): Promise<Written> {
-  await call.control.send(call.request('PUT', '/fs', { query: { path, user }, headers: OCTETS, body }))
+  await call.control.send(call.request('PUT', '/fs', { query: { path, owner: user }, headers: OCTETS, body }))
   return { name: posix.basename(path), type: 'file', path }
 }
 

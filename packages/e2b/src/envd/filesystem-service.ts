@@ -12,7 +12,7 @@ import type { Watchers } from './watchers.ts'
 
 const KEEPALIVE: WatchResponse = { event: { case: 'keepalive', value: {} } }
 
-/** Files as E2B's clients see them. */
+/** Files as E2B's clients see them: with root's rights. New and written files belong to the client's user. */
 export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesystem> {
   return {
     stat: ({ path }, context) => asRpc(async () => ({ entry: presentEntry(await stat(context, path)) })),
@@ -20,7 +20,7 @@ export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesy
     listDir: ({ path, depth }, context) =>
       asRpc(async () => {
         const { call, user } = callerOf(context)
-        const query = { path: absolutePath(path, user), depth: depth || 1, user }
+        const query = { path: absolutePath(path, user), depth: depth || 1, owner: user }
         const { entries } = await call.control.read(folderListing, call.request('GET', '/fs/dir', { query }))
         return { entries: entries.map(presentEntry) }
       }),
@@ -35,7 +35,7 @@ export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesy
       asRpc(async () => {
         const { call, user } = callerOf(context)
         const [path, to] = [absolutePath(source, user), absolutePath(destination, user)]
-        const query = { path, to, overwrite: true, parents: true, user }
+        const query = { path, to, overwrite: true, parents: true, owner: user }
         await call.control.send(call.request('POST', '/fs/move', { query }))
         return { entry: presentEntry(await stat(context, destination)) }
       }),
@@ -43,7 +43,7 @@ export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesy
     remove: ({ path }, context) =>
       asRpc(async () => {
         const { call, user } = callerOf(context)
-        const query = { path: absolutePath(path, user), recursive: true, user }
+        const query = { path: absolutePath(path, user), recursive: true, owner: user }
         await ignoringMissing(call.control.send(call.request('DELETE', '/fs', { query })))
         return {}
       }),
@@ -86,7 +86,7 @@ async function makeFolder(context: HandlerContext, given: string): Promise<void>
   const { call, user } = callerOf(context)
   const path = posix.normalize(absolutePath(given, user))
   const make = (folder: string, parents: boolean) =>
-    call.control.send(call.request('POST', '/fs/mkdir', { query: { path: folder, parents, user } }))
+    call.control.send(call.request('POST', '/fs/mkdir', { query: { path: folder, parents, owner: user } }))
   try {
     await make(posix.dirname(path), true)
     await make(path, false)

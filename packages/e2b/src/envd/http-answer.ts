@@ -18,6 +18,7 @@ export function answerFailure(response: ServerResponse, error: unknown): void {
   if (error instanceof HttpFailure) return answerError(response, error.status, error.message)
   if (error instanceof ControlUnreachable) return answerError(response, 503, error.message)
   if (!(error instanceof ControlRefused)) return answerError(response, 500, 'internal error')
+  if (error.isUnknownUser) return answerError(response, 401, error.message)
   // A path of the wrong kind is a conflict to us, and an invalid path to E2B's clients.
   answerError(response, error.status === 409 ? 400 : error.status, error.message)
 }

@@ -38,6 +38,8 @@ export async function* asRpcStream<T>(call: EnvdCall, messages: AsyncGenerator<T
 
 function rpcFailure(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error
+  if (error instanceof ControlRefused && error.isUnknownUser)
+    return new ConnectError(error.message, Code.Unauthenticated)
   if (error instanceof ControlRefused) return new ConnectError(error.message, CODE_OF[error.status] ?? Code.Internal)
   if (error instanceof ControlUnreachable) return new ConnectError(error.message, Code.Unavailable)
   return ConnectError.from(error)

@@ -163,6 +163,14 @@ for i in range(2750): os.mkdir(str(i))`
       const { status, body } = await ask(method, `${route}?${query}&user=${user}`, init)
       expect([status, body]).toEqual([400, method === 'HEAD' ? null : { error }])
     }
+    for (const [accounts, error] of [
+      ['owner=nosuchuser', 'no such user: nosuchuser'],
+      ['owner=root&owner=root', 'owner must be given once'],
+      ['owner=root&user=root', 'user and owner must not be given together'],
+    ]) {
+      const { status, body } = await ask(method, `${route}?${query}&${accounts}`, init)
+      expect([status, body]).toEqual([400, method === 'HEAD' ? null : { error }])
+    }
     expect(await readdir(join(folder, 'kept'))).toEqual([])
   })
 
@@ -192,6 +200,17 @@ for i in range(2750): os.mkdir(str(i))`
         { name: 'file', uid: 65_534, user: 'nobody', mode: '0644' },
       ])
     }
+  })
+
+  it("give what they make to the owner, with root's rights", async () => {
+    await mkdir(join(folder, 'kept-closed'), { mode: 0o700 })
+    const as = (method: string, route: string, path: string, init = {}) =>
+      ask(method, `${route}?path=${at(`kept-closed/${path}`)}&owner=nobody`, init)
+    expect((await as('PUT', 'fs', 'a/file', { body: 'x' })).status).toBe(200)
+    expect((await as('POST', 'fs/mkdir', 'b')).body).toMatchObject({ user: 'nobody' })
+    expect((await as('GET', 'fs', 'a/file')).bytes.toString()).toBe('x')
+    const { body } = await ask('GET', `fs/dir?path=${at('kept-closed')}&depth=2`)
+    expect(body.entries.map(({ user }: { user: string }) => user)).toEqual(['nobody', 'nobody', 'nobody'])
   })
 
   it.each([

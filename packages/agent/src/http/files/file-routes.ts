@@ -50,11 +50,11 @@ export function fileRoutes(server: FastifyInstance, agent: Agent): void {
 /** `PUT /v1/sandboxes/{id}/fs`: the body becomes the file. Its content type is ignored. */
 function writeFile(server: FastifyInstance, agent: Agent): void {
   server.put('/v1/sandboxes/:id/fs', async (request): Promise<FileWritten> => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const { mode } = parseQuery(writeQuery, request)
     const body = UploadBody.of(request, agent.maxUploadBytes, agent.stopping)
     try {
-      const options = { mode, parents: true, user, deadline: body.deadline }
+      const options = { mode, parents: true, ...account, deadline: body.deadline }
       const bytes = await withGuest(sandbox, ({ files }) => files.write(path, body, options))
       return { ...nameFields('path', path), bytes }
     } finally {
@@ -66,10 +66,10 @@ function writeFile(server: FastifyInstance, agent: Agent): void {
 /** `DELETE /v1/sandboxes/{id}/fs`. */
 function removeFile(server: FastifyInstance, agent: Agent): void {
   server.delete('/v1/sandboxes/:id/fs', async (request, reply) => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const { recursive } = parseQuery(recursiveQuery, request)
     const deadline = Deadline.after(REMOVE_MS, `removal in ${sandbox.id}`)
-    await withGuest(sandbox, ({ files }) => files.remove(path, { recursive, user, deadline }))
+    await withGuest(sandbox, ({ files }) => files.remove(path, { recursive, ...account, deadline }))
     return reply.code(204).send()
   })
 }
@@ -84,25 +84,25 @@ function statFile(server: FastifyInstance, agent: Agent): void {
 /** `POST /v1/sandboxes/{id}/fs/mkdir`: 201 with the folder. */
 function makeFolder(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes/:id/fs/mkdir', async (request, reply): Promise<FileEntry> => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const { mode, parents } = parseQuery(mkdirQuery, request)
     await withGuest(sandbox, ({ files }) =>
-      files.mkdir(path, { mode, parents, user, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+      files.mkdir(path, { mode, parents, ...account, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
     )
     void reply.code(201)
-    return statEntry({ sandbox, path, user })
+    return statEntry({ sandbox, path, account })
   })
 }
 
 /** `POST /v1/sandboxes/{id}/fs/move`: an atomic rename; 200 with the entry at its new path. */
 function moveFile(server: FastifyInstance, agent: Agent): void {
   server.post('/v1/sandboxes/:id/fs/move', async (request): Promise<FileEntry> => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const to = parseQueryPath(request.raw.url ?? '', 'to')
     const { overwrite, parents } = parseQuery(moveQuery, request)
     await withGuest(sandbox, ({ files }) =>
-      files.move(path, to, { overwrite, parents, user, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
+      files.move(path, to, { overwrite, parents, ...account, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
     )
-    return statEntry({ sandbox, path: to, user })
+    return statEntry({ sandbox, path: to, account })
   })
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { fileUserQuery } from '@offshoot/contract/file'
+import type { FileOptions } from '@offshoot/guest-link/guest-files'
 import type { FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseQueryPath } from './parse-query-path.ts'
@@ -10,14 +11,20 @@ import { parseQuery } from '../request/parse-query.ts'
 export interface FileTarget {
   readonly sandbox: Sandbox
   readonly path: Buffer
-  /** Whose rights apply in the guest. `undefined`: root. */
-  readonly user: string | undefined
+  readonly account: FileAccount
 }
 
-/** The sandbox, the path and the user that a request names. @throws ApiError 404, 400 */
+/** Whose rights apply in the guest, and who owns what a request makes. Without both: root. */
+export type FileAccount = Pick<FileOptions, 'user' | 'owner'>
+
+/** The sandbox, the path and the account that a request names. @throws ApiError 404, 400 */
 export function findTarget({ host }: Agent, request: FastifyRequest): FileTarget {
   const sandbox = ownSandbox(host.sandboxes, request)
   if (sandbox === null) throw new ApiError('sandboxNotFound')
   const path = parseQueryPath(request.raw.url ?? '')
-  return { sandbox, path, user: parseQuery(fileUserQuery, request).user }
+  const account = parseQuery(fileUserQuery, request)
+  if (account.user !== undefined && account.owner !== undefined) {
+    throw new ApiError('invalidField', { error: 'user and owner must not be given together' })
+  }
+  return { sandbox, path, account }
 }

@@ -20,10 +20,10 @@ const BATCH = 500
 /** `GET /v1/sandboxes/{id}/fs/dir`: the entries of a folder, sorted by the bytes of their paths. */
 export function listFolder(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/dir', async (request, reply) => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const { depth } = parseQuery(listQuery, request)
     const deadline = Deadline.after(LIST_MS, `a folder of ${sandbox.id}`)
-    const options = { user, depth, deadline }
+    const options = { ...account, depth, deadline }
     const entries = await withGuest(sandbox, ({ files }) => deadline.race(collect(files.list(path, options), deadline)))
     entries.sort((a, b) => Buffer.compare(a.name, b.name))
     return reply.type('application/json; charset=utf-8').send(Readable.from(listing(path, entries)))

@@ -80,9 +80,9 @@ class FileAnswer {
   }
 
   async #open(part: Part): Promise<{ readonly stat: FileEntry; readonly stream: Readable }> {
-    const { sandbox, path, user } = this.#target
+    const { sandbox, path, account } = this.#target
     const { stat, stream } = await withGuest(sandbox, ({ files }) =>
-      files.read(path, { ...part, user, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
+      files.read(path, { ...part, ...account, deadline: guestDeadline(`a file of ${sandbox.id}`) }),
     )
     return { stat, stream: addAbortSignal(this.#stopping, stream) }
   }

@@ -13,17 +13,17 @@ import { findTarget } from './find-target.ts'
 export function transferArchive(server: FastifyInstance, agent: Agent): void {
   const { maxUploadBytes, stopping } = agent
   server.get('/v1/sandboxes/:id/fs/archive', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const tar = await withGuest(sandbox, ({ files }) =>
-      files.archive(path, { user, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
+      files.archive(path, { ...account, deadline: guestDeadline(`a folder of ${sandbox.id}`) }),
     )
     return reply.type('application/x-tar').send(addAbortSignal(stopping, tar))
   })
   server.put('/v1/sandboxes/:id/fs/archive', async (request): Promise<ArchiveUnpacked> => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const body = UploadBody.of(request, maxUploadBytes, stopping)
     try {
-      const options = { user, deadline: body.deadline }
+      const options = { ...account, deadline: body.deadline }
       const unpacked = await withGuest(sandbox, async ({ files }) => {
         await makeUnlessThere(files, path, options)
         return files.unpack(path, body, options)

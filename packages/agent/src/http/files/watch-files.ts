@@ -12,10 +12,10 @@ import { findTarget } from './find-target.ts'
 /** `GET /v1/sandboxes/{id}/fs/watch`: changes in a folder. Once the response has begun, it misses none. */
 export function watchFiles(server: FastifyInstance, agent: Agent): void {
   server.get('/v1/sandboxes/:id/fs/watch', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sandbox, path, user } = findTarget(agent, request)
+    const { sandbox, path, account } = findTarget(agent, request)
     const { recursive } = parseQuery(recursiveQuery, request)
     const opened = await withGuest(sandbox, ({ files }) =>
-      files.watch(path, { recursive, user, deadline: guestDeadline(`a watch in ${sandbox.id}`) }),
+      files.watch(path, { recursive, ...account, deadline: guestDeadline(`a watch in ${sandbox.id}`) }),
     )
     return sendEventStream(reply, agent.stopping, (signal) => frames(path, opened, signal))
   })

@@ -4,6 +4,9 @@
  */
 import { SHOWN_CMD_BYTES } from '@offshoot/contract/background-exec'
 
+/** As {@link SHOWN_CMD_BYTES}, for guests of earlier releases. */
+const EARLIER_CMD_BYTES = 110
+
 export interface BackgroundLabel {
   readonly timeoutAt: Date | null
   /** At most its first {@link SHOWN_CMD_BYTES} bytes. */
@@ -13,8 +16,14 @@ export interface BackgroundLabel {
 /** In this base, Unix milliseconds have 8 digits until 2059: they, a space and the command fit into a label. */
 const BASE = 36
 
-export function formatLabel(timeoutAt: Date | null, cmd: string): string {
-  return `${timeoutAt?.getTime().toString(BASE) ?? ''} ${beginningOf(cmd)}`
+export function formatLabel(timeoutAt: Date | null, cmd: string, cmdBytes = SHOWN_CMD_BYTES): string {
+  return `${timeoutAt?.getTime().toString(BASE) ?? ''} ${beginningOf(cmd, cmdBytes)}`
+}
+
+/** The same label, as guests of earlier releases take it. */
+export function shortened(label: string): string {
+  const { timeoutAt, cmd } = parseLabel(label)
+  return formatLabel(timeoutAt, cmd, EARLIER_CMD_BYTES)
 }
 
 export function parseLabel(label: string): BackgroundLabel {
@@ -24,10 +33,10 @@ export function parseLabel(label: string): BackgroundLabel {
 }
 
 /** Cuts between two characters. */
-function beginningOf(cmd: string): string {
+function beginningOf(cmd: string, maxBytes: number): string {
   const bytes = Buffer.from(cmd)
-  if (bytes.length <= SHOWN_CMD_BYTES) return cmd
-  let end = SHOWN_CMD_BYTES
+  if (bytes.length <= maxBytes) return cmd
+  let end = maxBytes
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return bytes.toString('utf8', 0, end)
 }

@@ -13,9 +13,9 @@ import type { GuestAttachment } from '@offshoot/guest-link/guest-attachment'
 import type { GuestCommand } from '@offshoot/guest-link/guest-command'
 import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
-import type { KeepOptions, KeptCommand } from '@offshoot/guest-link/kept-command'
+import type { KeepOptions, KeptCommand, KeptSelection } from '@offshoot/guest-link/kept-command'
 import type { TerminalSize } from '@offshoot/guest-link/terminal-size'
-import { formatLabel, parseLabel } from './background-label.ts'
+import { formatLabel, parseLabel, shortened } from './background-label.ts'
 import { adoptBackground, BACKGROUND_PREFIX, watchStarted } from './background-watch.ts'
 import { bytesOf } from './chunk-encoder.ts'
 import { guestDeadline, guestCommand, withGuest } from '../model/guest-access.ts'
@@ -26,7 +26,8 @@ const OUTPUT_BYTES = 1024 * 1024
 /** Attempts to attach to a running command, and milliseconds between them. */
 const MAX_TRIES = 100
 const RETRY_MS = 20
-const PID = /^[1-9]\d{0,9}$/
+/** Of Linux: at most 4,194,304. */
+const PID = /^[1-9]\d{0,6}$/
 const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color' }
 
 /** @throws ApiError if the command cannot start; then nothing ran */
@@ -56,21 +57,23 @@ export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise
   }
 }
 
-/** A guest program from before `waits` refuses it. The command then runs without. */
+/** A guest of an earlier release refuses `waits` and a long label. The command then runs without. */
 async function keep(link: GuestLink, command: GuestCommand, options: KeepOptions): Promise<{ readonly pid: number }> {
   const deadline = guestDeadline('start of a background command')
   try {
     return await link.keep(command, options, deadline)
   } catch (error) {
+    const { label = '', waits } = options
     const isRefused = error instanceof GuestRunError && error.errno === constants.errno.EINVAL
-    if (!isRefused || options.waits !== true) throw error
-    return link.keep(command, { ...options, waits: false }, deadline)
+    const earlier = { ...options, label: shortened(label), waits: false }
+    if (!isRefused || (waits !== true && earlier.label === label)) throw error
+    return link.keep(command, earlier, deadline)
   }
 }
 
 /** Oldest first. */
-export async function listBackground(sandbox: Sandbox): Promise<BackgroundExec[]> {
-  const kept = await withGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands')))
+export async function listBackground(sandbox: Sandbox, selection: KeptSelection = {}): Promise<BackgroundExec[]> {
+  const kept = await withGuest(sandbox, (link) => link.kept(guestDeadline('list of background commands'), selection))
   return kept
     .filter(({ id }) => id.startsWith(BACKGROUND_PREFIX))
     .map(show)
@@ -79,10 +82,8 @@ export async function listBackground(sandbox: Sandbox): Promise<BackgroundExec[]
 
 /** @param execId its id, or its process id; of several commands that had this one, the newest. @throws ApiError 404 */
 export async function findBackground(sandbox: Sandbox, execId: string): Promise<BackgroundExec> {
-  const isMeant = PID.test(execId)
-    ? ({ pid }: BackgroundExec) => pid === Number(execId)
-    : ({ exec_id }: BackgroundExec) => exec_id === execId
-  const found = (await listBackground(sandbox)).findLast(isMeant)
+  const selection = PID.test(execId) ? { pid: Number(execId) } : { id: keptId(execId) }
+  const found = (await listBackground(sandbox, selection)).at(-1)
   if (found === undefined) throw new ApiError('notFound')
   return found
 }

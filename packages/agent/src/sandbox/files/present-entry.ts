@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
 import type { DetailedFileEntry } from '@offshoot/guest-link/file-entry'
+import type { FileOptions } from '@offshoot/guest-link/guest-files'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
@@ -11,14 +12,14 @@ const UNRESERVED = /[\w.~/-]/
 export async function statEntry({
   sandbox,
   path,
-  user,
+  account,
 }: {
   readonly sandbox: Sandbox
   readonly path: Buffer
-  readonly user: string | undefined
+  readonly account: Pick<FileOptions, 'user' | 'owner'>
 }): Promise<FileEntry> {
   const deadline = guestDeadline(`a file of ${sandbox.id}`)
-  return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { user, deadline })))
+  return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { ...account, deadline })))
 }
 
 /** The API's description of an entry. @param path of the entry itself */

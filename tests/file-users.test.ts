@@ -74,6 +74,17 @@ describe('a file operation with `user`', () => {
     expect(await ownersOf('/srv/crew/file')).toBe('user:crew 644')
   })
 
+  it('as the owner does what root may, and gets what is made and written', async () => {
+    await files.sh('mkdir -m 700 /srv/site && echo 1 > /srv/site/old')
+    expect((await files.ask('PUT', 'fs?path=/srv/site/a/new&owner=user', { body: 'x' })).status).toBe(200)
+    expect((await files.ask('PUT', 'fs?path=/srv/site/old&owner=1000', { body: 'x' })).status).toBe(200)
+    expect((await files.ask('POST', 'fs/mkdir?path=/srv/site/b&owner=user')).body).toMatchObject({ user: 'user' })
+    expect(String((await files.download('fs?path=/srv/site/old&owner=user')).bytes)).toBe('x')
+    expect(await files.sh('stat -c "%U %n" /srv/site /srv/site/*')).toBe(
+      'root /srv/site\nuser /srv/site/a\nuser /srv/site/b\nuser /srv/site/old\n',
+    )
+  })
+
   it('refuses an unknown user, and relative paths as without one', async () => {
     await files.sh('mkdir /tmp/untouched')
     for (const [query, error] of [

@@ -94,8 +94,11 @@ bool spawn(struct spawned *spawned, const struct run_request *request, bool has_
 	static struct account account;
 	*spawned = (struct spawned){.pid = -1, .in_fd = -1, .out_fds = {-1, -1}};
 	int error = account_find(request->user, &account);
-	if (error != 0)
-		return fail(spawned, error, "user", request->user);
+	if (error != 0) {
+		fail(spawned, error, "", "");
+		snprintf(spawned->text, sizeof spawned->text, "no such user: %.200s", request->user);
+		return false;
+	}
 
 	struct ends ends = {{-1, -1, -1}};
 	spawned->is_terminal = (request->options & RUN_TERMINAL) != 0;

@@ -63,7 +63,8 @@ await step('a long output keeps its end', async () => {
 
 await step('a cancelled command ends in the sandbox', async () => {
   const controller = new AbortController()
-  const running = use('run_command', { sandbox_id: id, cmd: 'sleep 4444' }, { signal: controller.signal })
+  const args = { sandbox_id: id, cmd: 'sleep 4444', timeout_seconds: 3600 }
+  const running = use('run_command', args, { signal: controller.signal })
   const isThere = async () => {
     const cmd = 'pgrep -f "^sleep 4444" || true'
     return (await use('run_command', { sandbox_id: id, cmd })).stdout !== ''

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { readServerSentEvents, type ServerSentEvent } from '@offshoot/kit/server-sent-events'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -79,11 +80,18 @@ export class OwnApi {
       ...(json !== undefined && { payload: JSON.stringify(json) }),
       ...(body !== undefined && { payload: body }),
       payloadAsStream: true,
-      signal: this.#signal,
     })
+    this.#hangUpAtEnd(answer.raw.res)
     const stream = answer.stream()
     if (answer.statusCode < 300) return { headers: answer.headers, body: stream }
     throw new ApiRefused(messageOf(await wholeOf(stream), answer.statusCode))
+  }
+
+  /** The route then sees that its caller is gone, and ends a command. The `signal` of `inject` does not do that. */
+  #hangUpAtEnd(response: ServerResponse): void {
+    const hangUp = () => void response.destroy()
+    if (this.#signal.aborted) hangUp()
+    this.#signal.addEventListener('abort', hangUp, { once: true })
   }
 }
 

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { chmod, mkdir, readdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises'
 import { request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { GuestLink } from '@offshoot/guest-link/link'
@@ -41,8 +40,7 @@ beforeAll(async () => {
   })
   answerErrors(server)
   fileRoutes(server, agent)
-  await server.listen({ host: '127.0.0.1', port: 0 })
-  base = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}/v1/sandboxes/${id}/`
+  base = `${await server.listen({ host: '127.0.0.1', port: 0 })}/v1/sandboxes/${id}/`
 })
 
 afterAll(async () => {
@@ -75,8 +73,8 @@ describe('file routes', () => {
       const written = await ask('PUT', `fs?path=${at('deep/er/file')}`, { body, headers })
       expect([written.status, written.body]).toEqual([200, { path: join(folder, 'deep/er/file'), bytes: body.length }])
       const { status, headers: answered, bytes } = await ask('GET', `fs?path=${at('deep/er/file')}`)
-      expect([status, answered.get('content-type')]).toEqual([200, 'application/octet-stream'])
-      expect(answered.get('content-length')).toBe(String(body.length))
+      const shown = ['content-type', 'content-length'].map((name) => answered.get(name))
+      expect([status, ...shown]).toEqual([200, 'application/octet-stream', String(body.length)])
       expect(bytes.equals(body)).toBe(true)
     }
   })
@@ -153,23 +151,16 @@ for i in range(2750): os.mkdir(str(i))`
     const to = route === 'fs/move' ? `&to=${at('gone')}` : ''
     const init = method === 'PUT' ? { body: 'x' } : {}
     const query = `path=${at('kept/none')}${to}&parents=1`
-    for (const [user, error] of [
-      ['nosuchuser', 'no such user: nosuchuser'],
-      ['no%20such%00user', 'user must not contain NUL'],
-      ['u'.repeat(65), 'user must be at most 64 characters'],
-      ['root&user=root', 'user must be given once'],
-      ['4294967295', 'no such user: 4294967295'],
-    ] as const) {
-      const { status, body } = await ask(method, `${route}?${query}&user=${user}`, init)
-      expect([status, body]).toEqual([400, method === 'HEAD' ? null : { error }])
-    }
-    for (const [accounts, error] of [
+    for (const [account, error] of [
+      ['user=nosuchuser', 'no such user: nosuchuser'],
+      ['user=no%20such%00user', 'user must not contain NUL'],
+      ['user=4294967295', 'no such user: 4294967295'],
       ['owner=nosuchuser', 'no such user: nosuchuser'],
       ['owner=root&owner=root', 'owner must be given once'],
       ['owner=root&user=root', 'user and owner must not be given together'],
-    ]) {
-      const { status, body } = await ask(method, `${route}?${query}&${accounts}`, init)
-      expect([status, body]).toEqual([400, method === 'HEAD' ? null : { error }])
+    ] as const) {
+      const answer = await ask(method, `${route}?${query}&${account}`, init)
+      expect(answer).toMatchObject({ status: 400, body: method === 'HEAD' ? null : { error } })
     }
     expect(await readdir(join(folder, 'kept'))).toEqual([])
   })
@@ -179,7 +170,6 @@ for i in range(2750): os.mkdir(str(i))`
     await mkdir(join(folder, 'shared'))
     await chmod(join(folder, 'shared'), 0o777)
     await writeFile(join(folder, 'closed'), 'secret', { mode: 0o600 })
-    const refused = [400, { error: 'permission denied' }]
     for (const user of ['nobody', '65534']) {
       const as = (method: string, route: string, path: string, init = {}) =>
         ask(method, `${route}?path=${at(path)}&user=${user}`, init)
@@ -191,7 +181,7 @@ for i in range(2750): os.mkdir(str(i))`
         ['PUT', 'fs/archive', 'new'],
       ] as const) {
         const { status, body } = await as(method, route, path, method === 'PUT' ? { body: '' } : {})
-        expect([status, body]).toEqual(refused)
+        expect([status, body]).toEqual([400, { error: 'permission denied' }])
       }
       expect((await as('PUT', 'fs', `shared/${user}/a/file`, { body: 'x' })).status).toBe(200)
       const { body } = await ask('GET', `fs/dir?path=${at(`shared/${user}`)}&depth=2&user=${user}`)
@@ -200,17 +190,6 @@ for i in range(2750): os.mkdir(str(i))`
         { name: 'file', uid: 65_534, user: 'nobody', mode: '0644' },
       ])
     }
-  })
-
-  it("give what they make to the owner, with root's rights", async () => {
-    await mkdir(join(folder, 'kept-closed'), { mode: 0o700 })
-    const as = (method: string, route: string, path: string, init = {}) =>
-      ask(method, `${route}?path=${at(`kept-closed/${path}`)}&owner=nobody`, init)
-    expect((await as('PUT', 'fs', 'a/file', { body: 'x' })).status).toBe(200)
-    expect((await as('POST', 'fs/mkdir', 'b')).body).toMatchObject({ user: 'nobody' })
-    expect((await as('GET', 'fs', 'a/file')).bytes.toString()).toBe('x')
-    const { body } = await ask('GET', `fs/dir?path=${at('kept-closed')}&depth=2`)
-    expect(body.entries.map(({ user }: { user: string }) => user)).toEqual(['nobody', 'nobody', 'nobody'])
   })
 
   it.each([
@@ -225,9 +204,9 @@ for i in range(2750): os.mkdir(str(i))`
   ])('serve the range %s', async (range, status, content, contentRange) => {
     await writeFile(join(folder, 'ten'), '0123456789')
     const answer = await ask('GET', `fs?path=${at('ten')}`, { headers: { range } })
-    expect([answer.status, answer.bytes.toString()]).toEqual([status, content])
-    expect(answer.headers.get('content-range')).toBe(contentRange)
-    expect(answer.headers.get('content-length')).toBe(String(content.length))
+    const shown = ['content-range', 'content-length'].map((name) => answer.headers.get(name))
+    const expected = [status, content, contentRange, String(content.length)]
+    expect([answer.status, answer.bytes.toString(), ...shown]).toEqual(expected)
   })
 
   it('compare entity tags: 304, and If-Range', async () => {

@@ -8,6 +8,7 @@ import { parseBody } from '../platform/http/body.ts'
 import { hangUpSignal } from '../platform/http/hang-up.ts'
 import { makeMcpServer } from './mcp-server.ts'
 import { OwnApi } from './own-api.ts'
+import { RunningCalls, sessionHeader } from './running-calls.ts'
 
 /** Bytes of a request. A file that is written travels in it. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024
@@ -20,6 +21,7 @@ const message = z.looseObject({ jsonrpc: z.literal('2.0', { error: 'a JSON-RPC 2
  * whose tools call the public API with the request's credential.
  */
 export function mcpRoute(app: FastifyInstance, config: ControlConfig): void {
+  const calls = new RunningCalls()
   app.post('/mcp', {
     bodyLimit: BODY_LIMIT_BYTES,
     config: {
@@ -39,15 +41,15 @@ export function mcpRoute(app: FastifyInstance, config: ControlConfig): void {
     },
     onRequest: async (request) => refuseForeignOrigin(request, config),
     handler: async (request, reply) => {
-      const signal = hangUpSignal(request, reply)
+      const parsedBody = parseBody(request, message)
+      calls.cancel(request, parsedBody)
+      const signal = AbortSignal.any([hangUpSignal(request, reply), calls.begin(request, reply, parsedBody)])
       const api = new OwnApi(app, request, signal)
       const handler = createMcpHandler(() => makeMcpServer(api, config.preview, config.commit), {
         onerror: (error) => request.log.info({ err: error }, 'MCP request refused'),
       })
-      const answer = await handler.fetch(webRequest(request, config, signal), {
-        parsedBody: parseBody(request, message),
-      })
-      return send(answer, reply)
+      const answer = await handler.fetch(webRequest(request, config, signal), { parsedBody })
+      return send(answer, reply.headers(sessionHeader(parsedBody)))
     },
   })
 }

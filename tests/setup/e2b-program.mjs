@@ -137,9 +137,9 @@ await step('files', async () => {
   await files.write('/root/own', 'u')
   const owners = await commands.run('sudo stat -c %U /workspace /workspace/src/a.txt /root/own')
   assert.equal(owners.stdout, 'user\nuser\nuser\n')
-  for (const call of [files.read('m/1', { user: 'nobody-here' }), commands.run('true', { user: 'nobody-here' })]) {
-    assert.equal((await errorOf(call)).constructor.name, 'AuthenticationError')
-  }
+  const options = { user: 'nobody-here' }
+  assert.equal((await errorOf(files.read('m/1', options))).constructor.name, 'AuthenticationError')
+  assert.equal((await errorOf(commands.run('true', options))).constructor.name, 'AuthenticationError')
 })
 
 await step('a watched folder', async () => {

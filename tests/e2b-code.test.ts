@@ -11,6 +11,7 @@ import { findRegistries } from './setup/registries.ts'
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, 'setup/e2b-code-program.mjs')
 const PYTHON_PROGRAM = join(import.meta.dirname, 'setup/e2b_program.py')
+const SMOLAGENTS_PROGRAM = join(import.meta.dirname, 'setup/frameworks/with_smolagents.py')
 const RUN_MS = 220_000
 
 describe('the code interpreter of E2B', () => {
@@ -39,6 +40,13 @@ describe('the code interpreter of E2B', () => {
   it('for Python', async () => {
     const python = await installPythonClient('e2b-code-interpreter', '2.11.5')
     const { stdout } = await run(python, [PYTHON_PROGRAM, 'code'], { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    expect(stdout).toContain('passed: the end')
+  })
+
+  it('for agents of smolagents', async () => {
+    const python = await installPythonClient('smolagents[e2b]', '1.26.0')
+    const options = { env: e2bEnvironment(offshoot), timeout: RUN_MS }
+    const { stdout } = await run(python, [SMOLAGENTS_PROGRAM], options)
     expect(stdout).toContain('passed: the end')
   })
 

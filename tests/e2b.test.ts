@@ -109,6 +109,16 @@ describe('the API of E2B', () => {
     expect([answer.status, answer.body]).toEqual([status, { code: status, message: expect.stringMatching(message) }])
   })
 
+  it.each([
+    ['base', 'base'],
+    ['e2b:default', 'base'],
+    ['mastra-5e041282b68ff13a', 'base'],
+    ['mastra-custom-mine', null],
+  ])('a client that looks for the template %s finds %s', async (alias, name) => {
+    const { status, body } = await api('GET', `/templates/aliases/${alias}`)
+    expect([status, body.templateID ?? null]).toEqual(name === null ? [404, null] : [200, name])
+  })
+
   it('creates without a network if all of it is denied', async () => {
     for (const body of [{ allow_internet_access: false }, { network: { denyOut: ['0.0.0.0/0'] } }]) {
       const { sandboxID } = await create(body)

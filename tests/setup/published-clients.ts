@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, writeFile } from 'node:fs/promises'
+import { access, copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Offshoot } from './offshoot.ts'
@@ -18,9 +18,13 @@ export function e2bEnvironment({ credentials }: Offshoot): NodeJS.ProcessEnv {
   }
 }
 
-/** The Python of a virtual environment with a published package, made once. @throws if this machine has no Python */
+/**
+ * The Python of a virtual environment with a published package, made once.
+ * @param name may end with extras: `package[extra]`
+ * @throws if this machine has no Python
+ */
 export async function installPythonClient(name: string, version: string): Promise<string> {
-  const folder = join(repository, '.offshoot/clients', `python-${name}-${version}`)
+  const folder = join(repository, '.offshoot/clients', `python-${name.replaceAll(/[[\]]/g, '-')}-${version}`)
   const python = join(folder, 'bin/python')
   if (await isInstalled(folder)) return python
   await run('python3', ['-m', 'venv', folder])
@@ -29,15 +33,26 @@ export async function installPythonClient(name: string, version: string): Promis
   return python
 }
 
-/** A folder with a published package and its dependencies, installed once from the npm registry of this machine. */
-export async function installClient(name: string, version: string): Promise<string> {
+/**
+ * A folder with a published package and its dependencies, installed once from the npm registry of this machine.
+ * @param peers further packages that it needs, as `name@version`
+ */
+export async function installClient(name: string, version: string, ...peers: readonly string[]): Promise<string> {
   const folder = join(repository, '.offshoot/clients', `${name.replaceAll('/', '-')}-${version}`)
   if (await isInstalled(folder)) return folder
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'package.json'), '{"private":true}')
-  await run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', `${name}@${version}`], { cwd: folder })
+  const packages = [`${name}@${version}`, ...peers]
+  await run('npm', ['install', '--no-audit', '--no-fund', '--no-package-lock', ...packages], { cwd: folder })
   await writeFile(join(folder, 'installed'), '')
   return folder
+}
+
+/** Copies a program of `tests/setup/frameworks` beside the packages that it imports by name. */
+export async function placeProgram(folder: string, name: string): Promise<string> {
+  const programs = join(import.meta.dirname, 'frameworks')
+  for (const file of ['steps.mjs', name]) await copyFile(join(programs, file), join(folder, file))
+  return join(folder, name)
 }
 
 function isInstalled(folder: string): Promise<boolean> {

@@ -6,8 +6,14 @@ import { parseShownId } from '../base/sandbox-id.ts'
 import { ApiFailure } from './errors.ts'
 import { isNotFound } from './own-sandboxes.ts'
 
-/** Names of E2B's own templates, and ours in their place. */
-const ALIASES: Readonly<Record<string, string>> = { e2b: 'base', 'code-interpreter-v1': 'code-interpreter' }
+/** Names of templates that clients ask for by default, and ours in their place. */
+const ALIASES: Readonly<Record<string, string>> = {
+  e2b: 'base',
+  'code-interpreter-v1': 'code-interpreter',
+  // Mastra's own template: E2B's base with s3fs and FUSE. Its name is a hash of that list. Mastra builds it if it is
+  // missing. Mounts install the tools if they are missing.
+  'mastra-5e041282b68ff13a': 'base',
+}
 /** A tag after a template's or a snapshot's name. Offshoot has one version of each. */
 const TAG = /:[\w.-]+$/
 

@@ -8,6 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const SECONDS: Readonly<Record<string, number>> = {
   'tests/apps.test.ts': 173,
   'tests/databases-restore.test.ts': 89,
+  'tests/e2b-frameworks.test.ts': 60,
   'packages/agent/src/sandbox/recovery/recover.vm.test.ts': 58,
   'packages/agent/src/sandbox/recovery/interrupted.vm.test.ts': 36,
   'packages/agent/src/sandbox/pool/pool.vm.test.ts': 51,

@@ -19,7 +19,7 @@ const client = new E2BSandboxClient({
 const manifest = new Manifest({
   entries: {
     'README.md': { type: 'file', content: '# hello\n' },
-    src: { type: 'dir', children: { 'run.sh': { type: 'file', content: 'echo ran\n', permissions: '0755' } } },
+    src: { type: 'dir', children: { 'run.sh': { type: 'file', content: 'echo ran\n', permissions: '-rwxr-xr-x' } } },
   },
   environment: { FOO: 'bar' },
 })

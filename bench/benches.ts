@@ -1,6 +1,8 @@
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { appRequests, appScaleOut, deployNodeCached, deployStatic } from './app-benches.ts'
 import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
+import { e2bFirstOutput, mcpCall, nodeV } from './client-benches.ts'
+import { codeResults } from './code-benches.ts'
 import { idleDensity } from './density-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
@@ -87,5 +89,13 @@ export const benches: readonly Bench[] = [
   { names: ['db_connect'], run: databaseConnections },
   { names: ['db_tps'], run: databaseRate },
   { names: ['broker_query'], run: brokerQuery },
+  { names: ['e2b_create_to_first_output'], run: e2bFirstOutput },
+  {
+    names: ['node_v', 'node_v_staggered', 'node_v_burst', 'node_v_burst_wall'],
+    run: nodeV,
+    withinMs: 3 * BENCH_MS,
+  },
+  { names: ['code_first_result', 'code_next_result'], run: codeResults },
+  { names: ['mcp_call'], run: mcpCall },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]

@@ -89,7 +89,8 @@ describe('exec/stream', () => {
     ['{', 400, 'invalid json'],
     ['[]', 400, 'invalid json'],
     [{ cmd: 'true', timeout_seconds: 0 }, 400, 'timeout_seconds must be >= 1'],
-    [{ cmd: 'true', background: true }, 400, 'background is for exec alone'],
+    [{ cmd: 'true', background: 1 }, 400, 'background must be a boolean'],
+    [{ cmd: 'true', background: true, cwd: '/no/such/folder' }, 400, expect.stringContaining('cwd')],
     [{ cmd: 'true', cwd: '/no/such/folder' }, 400, expect.stringContaining('cwd')],
     [{ cmd: 'true', user: 'nobody-of-that-name' }, 400, expect.stringContaining('user')],
   ])('refuses %j with plain JSON before the stream', async (body, status, error) => {

@@ -123,7 +123,7 @@ describe('exec/ws', () => {
       ],
       [
         { id: 'a', cmd: 'true', background: true },
-        { id: 'a', error: 'background is for exec alone' },
+        { id: 'a', error: 'background is for exec and exec/stream' },
       ],
       [
         { id: 'a', cmd: 'true', cwd: '/no/such' },

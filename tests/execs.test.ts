@@ -136,6 +136,20 @@ describe('background commands', () => {
     )
   })
 
+  it('are followed from their start by exec/stream, and go on without their caller', async () => {
+    const body = { cmd: 'echo one; echo two >&2; read line; echo "$line"', background: true, stdin_open: true }
+    const stream = await openEvents(offshoot, 'POST', `/v1/sandboxes/${id}/exec/stream`, { body })
+    const { event, data } = (await stream.next()).value as ServerEvent
+    expect([event, data]).toEqual(['started', { pid: expect.any(Number), exec_id: expect.any(String) }])
+    const { pid, exec_id: exec } = data as { pid: number; exec_id: string }
+    const chunks = [await stream.next(), await stream.next()].map(({ value }) => (value as ServerEvent).data)
+    expect(chunks).toEqual([{ chunk: 'one\n' }, { chunk: 'two\n' }])
+    stream.close()
+    expect(await find(exec)).toMatchObject({ pid, status: 'running' })
+    await offshoot.request('POST', at(`/${pid}/stdin`), { body: { stdin: 'three\n', eof: true } })
+    expect(await ended(exec)).toMatchObject({ exit_code: 0, output_bytes: 14 })
+  })
+
   it('are killed at their timeout, and shown by the beginning of a long command', async () => {
     const exec = await start(`sleep 7402 & sleep 7402; : ${'ü'.repeat(600)}`, { timeout_seconds: 1 })
     const found = await ended(exec)

@@ -52,7 +52,10 @@ const execFields = z.object({
   stdin: optional(text('stdin', MAX_STDIN_CHARS)),
   /** Of `stdin`, and of the output in the answer. */
   encoding,
-  /** If true, `POST exec` answers 201 at once, and the command survives the connection (`…/execs/{exec_id}`). */
+  /**
+   * If true, the command survives the connection (`…/execs/{exec_id}`). `POST exec` then answers 201 at once, and the
+   * stream of `POST exec/stream` begins with `started`.
+   */
   background: optional(flag('background')),
   /** Of a background command: standard input stays open after `stdin` (`…/execs/{exec_id}/stdin`). */
   stdin_open: optional(flag('stdin_open')),
@@ -99,6 +102,8 @@ export type ExecResult = z.infer<typeof execResult>
  * `data` of each event of `POST exec/stream`. `stdout` and `stderr` carry `chunk`; `exit` or `error` ends the stream.
  */
 export const execEvent = z.union([
+  /** `started`, of a background command: its ids. */
+  z.object({ pid: z.int(), exec_id: z.string() }),
   /** Under `utf8` a chunk never splits a character, and invalid bytes are replaced by U+FFFD. */
   z.object({ chunk: z.string() }),
   /** 128 + signal if a signal ended the command. */

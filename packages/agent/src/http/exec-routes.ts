@@ -17,6 +17,7 @@ import {
   resizeBackground,
   signalBackground,
   startBackground,
+  startFollowed,
   waitForBackground,
   writeToBackground,
 } from '../sandbox/commands/background.ts'
@@ -24,6 +25,7 @@ import { bytesOf } from '../sandbox/commands/chunk-encoder.ts'
 import { execInSandbox } from '../sandbox/commands/exec.ts'
 import { type CommandOutcome, failureOf, StreamedCommand } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { deliver } from './follow-exec.ts'
 import { hangUpOf } from './request/hang-up-of.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
@@ -45,7 +47,8 @@ export function postExec(server: FastifyInstance, { host, stopping }: Agent): vo
 
 /**
  * `POST /v1/sandboxes/{id}/exec/stream`: output as the command writes it. Errors at its start are HTTP errors, before the
- * stream. The agent kills the command if the caller disconnects; a slow caller applies backpressure to the command.
+ * stream. The agent kills the command if the caller disconnects; a slow caller applies backpressure to the command. A
+ * background command goes on without its caller.
  */
 export function postExecStream(server: FastifyInstance, { host, stopping }: Agent): void {
   server.post('/v1/sandboxes/:id/exec/stream', async (request, reply) => {
@@ -53,7 +56,14 @@ export function postExecStream(server: FastifyInstance, { host, stopping }: Agen
     if (sandbox === null) throw new ApiError('sandboxNotFound')
     if (stopping.aborted) throw new ApiError('shuttingDown')
     const body = parseBody(execBody, request.body)
-    if (body.background) throw new ApiError('invalidField', { error: 'background is for exec alone' })
+    if (body.background) {
+      const { started, attachment } = await startFollowed(sandbox, body)
+      const stream = new PushedEvents(reply)
+      stream.write('started', started)
+      const followed = { sandbox, execId: started.exec_id, from: 0, encoding: body.encoding, stopping }
+      await deliver(stream, attachment, followed)
+      return reply
+    }
     const command = await StreamedCommand.start(sandbox, body, false)
     const stream = new PushedEvents(reply)
     command.deliver((name, chunk) => {

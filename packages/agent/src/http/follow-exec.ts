@@ -6,7 +6,7 @@ import { GuestRequestError } from '@offshoot/guest-link/guest-link-error'
 import type { LogChunk } from '@offshoot/guest-link/log-output'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
-import { attachBackground, findBackground } from '../sandbox/commands/background.ts'
+import { attachBackground, findBackground, leave } from '../sandbox/commands/background.ts'
 import { notRunningReason } from '../sandbox/model/guest-access.ts'
 import { exitCodeOf } from '../sandbox/commands/streamed-command.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
@@ -29,19 +29,31 @@ export function followExec(server: FastifyInstance, { host, stopping }: Agent): 
     const { offset: from = 0, encoding } = readQuery(request)
     const exec = await findBackground(sandbox, execId)
     const attachment = await attachBackground(sandbox, exec.exec_id, from)
-    const stream = new PushedEvents(reply)
-    const leave = () => {
-      attachment.detach()
-      attachment.output.destroy()
-    }
-    void stream.closed.then(leave)
-    stopping.addEventListener('abort', leave, { once: true })
-    new Delivery(stream, attachment, from, encoding).start()
-    await writeEnd(stream, attachment, sandbox, exec.exec_id)
-    stopping.removeEventListener('abort', leave)
-    stream.end()
+    await deliver(new PushedEvents(reply), attachment, { sandbox, execId: exec.exec_id, from, encoding, stopping })
     return reply
   })
+}
+
+interface Followed {
+  readonly sandbox: Sandbox
+  readonly execId: string
+  /** Offset of the first byte that the caller wants. */
+  readonly from: number
+  readonly encoding: Encoding | undefined
+  /** Aborts when the agent stops. */
+  readonly stopping: AbortSignal
+}
+
+/** Writes the output of a background command, and its end, into a stream. */
+export async function deliver(stream: PushedEvents, attachment: GuestAttachment, followed: Followed): Promise<void> {
+  const { sandbox, execId, from, encoding, stopping } = followed
+  const hangUp = () => leave(attachment)
+  void stream.closed.then(hangUp)
+  stopping.addEventListener('abort', hangUp, { once: true })
+  new Delivery(stream, attachment, from, encoding).start()
+  await writeEnd(stream, attachment, sandbox, execId)
+  stopping.removeEventListener('abort', hangUp)
+  stream.end()
 }
 
 function readQuery({ headers, query }: FastifyRequest) {

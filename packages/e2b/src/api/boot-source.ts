@@ -28,13 +28,25 @@ export function templateOf(text: string): string {
   return ALIASES[name] ?? name
 }
 
-/** What to start a sandbox from: a snapshot by its id or name, else a template. @throws {ApiFailure} 404 */
-export async function bootSourceOf(control: ControlClient, token: string, text: string): Promise<BootSource> {
+/**
+ * Starts a sandbox from a template, or else from a snapshot with the id or name. Most sandboxes start from a template,
+ * so this asks for the snapshot only if there is no such template.
+ *
+ * @throws {ApiFailure} 404
+ */
+export async function startFrom<T>(
+  { control, token, text }: { control: ControlClient; token: string; text: string },
+  start: (source: BootSource) => Promise<T>,
+): Promise<T> {
   const name = text.replace(TAG, '')
+  try {
+    return await start({ template: templateOf(name) })
+  } catch (error) {
+    if (!isNotFound(error)) throw error
+  }
   const snapshot = await findSnapshot(control, token, name)
-  return snapshot === null
-    ? { template: templateOf(name) }
-    : { template: snapshot.template, from_snapshot: snapshot.id }
+  if (snapshot === null) throw new ApiFailure(404, `template ${JSON.stringify(text)} not found`)
+  return start({ template: snapshot.template, from_snapshot: snapshot.id })
 }
 
 /** The newest snapshot with an id or a name; `null` if there is none. */

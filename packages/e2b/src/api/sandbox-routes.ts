@@ -1,8 +1,7 @@
 import { sandbox as sandboxSchema } from '@offshoot/contract/sandbox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { GatewayContext } from '../base/context.ts'
-import { ControlRefused } from '../control/control-failure.ts'
-import { bootSourceOf } from './boot-source.ts'
+import { startFrom } from './boot-source.ts'
 import {
   connectBody,
   type CreateBody,
@@ -93,28 +92,22 @@ async function create(context: GatewayContext, request: FastifyRequest) {
   const token = keyOf(request)
   const body = parse(createBody, request.body)
   refuseUnsupported(body)
-  const egress = egressOf(body)
-  try {
-    const sandbox = await context.control.read(sandboxSchema, {
+  const settings = {
+    ttl_seconds: Math.max(body.timeout ?? DEFAULT_TIMEOUT_SECONDS, 1),
+    on_timeout: body.autoPause === true ? 'pause' : 'delete',
+    metadata: { ...body.metadata, [AUTO_RESUME]: String(isAutoResumed(body.autoResume)) },
+    ...(body.envVars && { env: body.envVars }),
+    network: { egress: egressOf(body) },
+  }
+  const sandbox = await startFrom({ control: context.control, token, text: body.templateID }, (source) =>
+    context.control.read(sandboxSchema, {
       method: 'POST',
       path: '/v1/sandboxes',
       token,
-      json: {
-        ...(await bootSourceOf(context.control, token, body.templateID)),
-        ttl_seconds: Math.max(body.timeout ?? DEFAULT_TIMEOUT_SECONDS, 1),
-        on_timeout: body.autoPause === true ? 'pause' : 'delete',
-        metadata: { ...body.metadata, [AUTO_RESUME]: String(isAutoResumed(body.autoResume)) },
-        ...(body.envVars && { env: body.envVars }),
-        network: { egress },
-      },
-    })
-    return presentAccess(context, sandbox)
-  } catch (error) {
-    // E2B's clients take 404 of a create for a template that is missing.
-    if (error instanceof ControlRefused && error.status === 404)
-      throw new ApiFailure(404, `template ${JSON.stringify(body.templateID)} not found`)
-    throw error
-  }
+      json: { ...source, ...settings },
+    }),
+  )
+  return presentAccess(context, sandbox)
 }
 
 /** Both forms: `{enabled}`, and the earlier `{policy}`. */

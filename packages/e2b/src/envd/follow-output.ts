@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { type MessageInitShape } from '@bufbuild/protobuf'
 import type { HandlerContext } from '@connectrpc/connect'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
@@ -12,6 +13,7 @@ type ProcessEvent = MessageInitShape<typeof ProcessEventSchema>
 
 const payload = z.object({
   chunk: z.string().default(''),
+  pid: z.int().optional(),
   exit_code: z.int().optional(),
   error: z.string().optional(),
 })
@@ -26,7 +28,23 @@ export interface Followed {
 }
 
 /**
- * The start of a process, its output from an offset on, and its end.
+ * Starts a process: its start, its output, and its end.
+ *
+ * @param json body of `POST exec/stream` for a background command
+ * @throws {SandboxEnded} if the sandbox ends first
+ */
+export async function* startProcess(
+  call: EnvdCall,
+  json: object,
+  isPty: boolean,
+  context: HandlerContext,
+): AsyncGenerator<ProcessEvent> {
+  const request = call.request('POST', '/exec/stream', { json, signal: context.signal })
+  yield* eventsUntilEnd(await call.control.open(request), isPty, context)
+}
+
+/**
+ * The start of a process that runs, its output from an offset on, and its end.
  *
  * @throws {SandboxEnded} if the sandbox ends first
  */
@@ -35,15 +53,22 @@ export async function* followOutput(
   { pid, offset, isPty }: Followed,
   context: HandlerContext,
 ): AsyncGenerator<ProcessEvent> {
-  yield { event: { case: 'start', value: { pid } } }
+  yield startOf(pid)
   const query = { encoding: 'base64', offset }
   const request = call.request('GET', `/execs/${pid}/stream`, { query, signal: context.signal })
-  const { body } = await opened(call.control.open(request))
+  yield* eventsUntilEnd(await opened(call.control.open(request)), isPty, context)
+}
+
+async function* eventsUntilEnd({ body }: { body: Readable }, isPty: boolean, context: HandlerContext) {
   try {
     yield* withKeepalives(eventsOf(body, isPty), context, KEEPALIVE)
   } finally {
     body.destroy()
   }
+}
+
+function startOf(pid: number): ProcessEvent {
+  return { event: { case: 'start', value: { pid } } }
 }
 
 /** A sandbox that is gone has ended since the process was found. */
@@ -60,7 +85,8 @@ async function* eventsOf(body: AsyncIterable<Uint8Array>, isPty: boolean): Async
   try {
     for await (const batch of readServerSentEvents(body)) {
       for (const { event, data } of batch) {
-        const { chunk, exit_code: exitCode = -1, error } = payload.parse(JSON.parse(data))
+        const { chunk, pid, exit_code: exitCode = -1, error } = payload.parse(JSON.parse(data))
+        if (event === 'started' && pid !== undefined) yield startOf(pid)
         if (event === 'stdout' || event === 'stderr') yield written(event, chunk, isPty)
         if (event === 'error') throw new SandboxEnded(error)
         if (event !== 'exit') continue

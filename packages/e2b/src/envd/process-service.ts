@@ -1,5 +1,5 @@
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
-import { type BackgroundExec, backgroundExec, backgroundStarted } from '@offshoot/contract/background-exec'
+import { type BackgroundExec, backgroundExec } from '@offshoot/contract/background-exec'
 import { z } from 'zod'
 import { ControlRefused } from '../control/control-failure.ts'
 import {
@@ -11,7 +11,7 @@ import {
 } from '../generated/process/process_pb.js'
 import { callOf, type EnvdCall, userOf } from './call.ts'
 import { parseCommandLine } from './command-line.ts'
-import { type Followed, followOutput } from './follow-output.ts'
+import { followOutput, startProcess } from './follow-output.ts'
 import { asRpc, asRpcStream } from './rpc-failure.ts'
 
 /** Of a command of ours. */
@@ -34,15 +34,16 @@ export const processService: ServiceImpl<typeof Process> = {
 
   async *start(request, context) {
     const call = callOf(context)
-    const { pid } = await asRpc(() => begin(call, request, context))
-    const isPty = request.pty !== undefined
-    for await (const event of follow(call, { pid, offset: 0, isPty }, context)) yield { event }
+    const json = await asRpc(async () => commandOf(request, context))
+    const events = startProcess(call, json, request.pty !== undefined, context)
+    for await (const event of asRpcStream(call, events)) yield { event }
   },
 
   async *connect({ process }, context) {
     const call = callOf(context)
     const { pid, output_bytes: offset, is_pty: isPty } = await asRpc(() => findRunning(call, process))
-    for await (const event of follow(call, { pid, offset, isPty }, context)) yield { event }
+    const events = followOutput(call, { pid, offset, isPty }, context)
+    for await (const event of asRpcStream(call, events)) yield { event }
   },
 
   update: ({ process, pty }, context) =>
@@ -98,10 +99,6 @@ export const processService: ServiceImpl<typeof Process> = {
 
 type Command = BackgroundExec
 
-function follow(call: EnvdCall, followed: Followed, context: HandlerContext) {
-  return asRpcStream(call, followOutput(call, followed, context))
-}
-
 function listCommands(call: EnvdCall): Promise<Command[]> {
   return call.control.read(z.array(backgroundExec), call.request('GET', '/execs'))
 }
@@ -124,21 +121,22 @@ async function findByPid(call: EnvdCall, pid: number): Promise<Command | undefin
   }
 }
 
-function begin(call: EnvdCall, { process, pty, stdin }: StartRequest, context: HandlerContext) {
+/** The body of `POST exec/stream`. */
+function commandOf({ process, pty, stdin }: StartRequest, context: HandlerContext) {
   if (process === undefined) throw new ConnectError('process is required', Code.InvalidArgument)
   const { size } = pty ?? {}
-  const json = {
+  return {
     argv: [process.cmd, ...process.args],
     env: process.envs,
     ...(process.cwd && { cwd: process.cwd }),
     user: userOf(context.requestHeader.get('authorization')),
     ...timeLimitOf(context),
     background: true,
+    encoding: 'base64',
     backpressure: true,
     // Early clients do not say, and always write.
     ...(size === undefined ? { stdin_open: stdin ?? true } : { pty: { rows: size.rows || 24, cols: size.cols || 80 } }),
   }
-  return call.control.read(backgroundStarted, call.request('POST', '/exec', { json }))
 }
 
 /** The process ends at the call's time limit even if the client has hung up. The client reports the limit itself. */

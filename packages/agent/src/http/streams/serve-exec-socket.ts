@@ -73,7 +73,7 @@ export class ExecSocket {
     const control = commandFrame.omit({ stdin: true }).safeParse(frame)
     if (!body.success) return this.#refuse(id, refusalOf(body))
     if (!control.success) return this.#refuse(id, refusalOf(control))
-    if (body.data.background) return this.#refuse(id, 'background is for exec alone')
+    if (body.data.background) return this.#refuse(id, 'background is for exec and exec/stream')
     if (this.#commands.has(id)) return this.#refuse(id, 'id is in use')
     if (this.#commands.size >= MAX_SOCKET_COMMANDS) {
       return this.#refuse(id, `too many commands: at most ${MAX_SOCKET_COMMANDS} on one socket`)

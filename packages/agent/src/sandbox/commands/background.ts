@@ -32,6 +32,35 @@ const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color' }
 
 /** @throws ApiError if the command cannot start; then nothing ran */
 export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise<BackgroundStarted> {
+  const { pid, execId, watching } = await begin(sandbox, body, body.backpressure === true)
+  await watching
+  return { pid, exec_id: execId }
+}
+
+/** Starts a command, and follows it from its first byte. @throws ApiError as {@link startBackground} */
+export async function startFollowed(
+  sandbox: Sandbox,
+  body: ExecBody,
+): Promise<{ readonly started: BackgroundStarted; readonly attachment: GuestAttachment }> {
+  const { pid, execId, watching } = await begin(sandbox, body, false)
+  const following = attachBackground(sandbox, execId, 0)
+  try {
+    const [attachment] = await Promise.all([following, watching])
+    return { started: { pid, exec_id: execId }, attachment }
+  } catch (error) {
+    // An attachment that nobody reads would hold the command back.
+    void following.then(leave, () => undefined)
+    throw error
+  }
+}
+
+export function leave(attachment: GuestAttachment): void {
+  attachment.detach()
+  attachment.output.destroy()
+}
+
+/** `watching` resolves when the agent watches the command. */
+async function begin(sandbox: Sandbox, body: ExecBody, waitsForFollower: boolean) {
   const execId = randomUUID()
   const seconds = body.timeout_seconds ?? body.timeout
   const timeoutAt = seconds === undefined ? null : new Date(Date.now() + seconds * 1000)
@@ -41,16 +70,16 @@ export async function startBackground(sandbox: Sandbox, body: ExecBody): Promise
     stdin: stdin === undefined && !isOpen && pty === undefined ? 'none' : 'pipe',
     ...(pty !== undefined && { pty, env: { ...TERMINAL_ENVIRONMENT, ...body.env } }),
   } as const
-  const isHeld = body.backpressure === true
   const label = formatLabel(timeoutAt, shownCommand(body))
-  const options = { id: keptId(execId), label, logBytes: OUTPUT_BYTES, waits: isHeld }
+  const options = { id: keptId(execId), label, logBytes: OUTPUT_BYTES, waits: body.backpressure === true }
   const { watched } = sandbox.background
   watched.add(execId)
   try {
     const { pid } = await withGuest(sandbox, (link) => keep(link, command, options))
     const input = { bytes: bytesOf(stdin, body.encoding), isOpen: isOpen || pty !== undefined }
-    await watchStarted(sandbox, execId, { timeoutAt, input, waitsForFollower: isHeld })
-    return { pid, exec_id: execId }
+    const watching = watchStarted(sandbox, execId, { timeoutAt, input, waitsForFollower })
+    watching.catch(() => watched.delete(execId))
+    return { pid, execId, watching }
   } catch (error) {
     watched.delete(execId)
     throw error

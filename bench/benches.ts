@@ -1,9 +1,9 @@
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { appRequests, appScaleOut, deployNodeCached, deployStatic } from './app-benches.ts'
-import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
-import { e2bFirstOutput, mcpCall, nodeV } from './client-benches.ts'
 import { codeResults } from './code-benches.ts'
+import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
 import { idleDensity } from './density-benches.ts'
+import { e2bFirstOutput } from './e2b-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { hibernateAgain } from './hibernate-again-bench.ts'
@@ -12,8 +12,10 @@ import { forkBesideHibernation, forkLarge } from './large-guest-benches.ts'
 import { apiRead, authOverhead, ledgerEvents, quotaRace } from './limits-benches.ts'
 import { idleQueries, ttlLateness } from './job-benches.ts'
 import { languageServers } from './lsp-benches.ts'
+import { mcpCall } from './mcp-benches.ts'
 import type { Figure } from './measure.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
+import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
 import { createFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
@@ -46,6 +48,12 @@ export const benches: readonly Bench[] = [
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['burst50'], run: burst, withinMs: 2 * BENCH_MS },
+  { names: ['node_v_sequential'], run: nodeSequential, withinMs: 2 * BENCH_MS },
+  { names: ['node_v_staggered'], run: nodeStaggered, withinMs: 2 * BENCH_MS },
+  { names: ['node_v_burst', 'node_v_burst_wall_ms'], run: nodeBurst, withinMs: 2 * BENCH_MS },
+  { names: ['e2b_create_to_first_output'], run: e2bFirstOutput },
+  { names: ['code_first_result', 'code_next_result'], run: codeResults },
+  { names: ['mcp_call'], run: mcpCall },
   { names: ['fork', 'fork_parent_pause_ms'], run: fork },
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
   { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },
@@ -89,13 +97,5 @@ export const benches: readonly Bench[] = [
   { names: ['db_connect'], run: databaseConnections },
   { names: ['db_tps'], run: databaseRate },
   { names: ['broker_query'], run: brokerQuery },
-  { names: ['e2b_create_to_first_output'], run: e2bFirstOutput },
-  {
-    names: ['node_v', 'node_v_staggered', 'node_v_burst', 'node_v_burst_wall'],
-    run: nodeV,
-    withinMs: 3 * BENCH_MS,
-  },
-  { names: ['code_first_result', 'code_next_result'], run: codeResults },
-  { names: ['mcp_call'], run: mcpCall },
   { names: ['sessions_control_mib', 'sessions_agent_mib', 'sessions_qemu_mib'], run: sessions },
 ]

@@ -19,6 +19,9 @@ export const isMoreBetter = ({ unit }: Figure): boolean => unit.endsWith('/s')
 /** Maximum milliseconds of a series of rounds in a full run. */
 const MAX_ROUNDS_MS = Number(process.env['OFFSHOOT_BENCH_ROUNDS_MS'] ?? Number.POSITIVE_INFINITY)
 
+/** Whether this run measures everything, so that each bench has little time. */
+export const isFullRun = Number.isFinite(MAX_ROUNDS_MS)
+
 /**
  * Yields up to `most` rounds, but at least one, until the time has passed. On a busy machine there are fewer samples.
  */

@@ -16,6 +16,8 @@ const BODY_LIMIT_BYTES = 8 * 1024 * 1024
 /** A message of JSON-RPC. The library checks it. */
 const message = z.looseObject({ jsonrpc: z.literal('2.0', { error: 'a JSON-RPC 2.0 message required' }) })
 
+const toolCall = z.looseObject({ name: z.string() })
+
 /**
  * `POST /mcp`: the Model Context Protocol over streamable HTTP, without sessions. Each request has a server of its own,
  * whose tools call the public API with the request's credential.
@@ -44,8 +46,13 @@ export function mcpRoute(app: FastifyInstance, config: ControlConfig): void {
       const parsedBody = parseBody(request, message)
       calls.cancel(request, parsedBody)
       const signal = AbortSignal.any([hangUpSignal(request, reply), calls.begin(request, reply, parsedBody)])
-      const api = new OwnApi(app, request, signal)
-      const handler = createMcpHandler(() => makeMcpServer(api, config.preview, config.commit), {
+      const options = {
+        api: new OwnApi(app, request, signal),
+        preview: config.preview,
+        version: config.commit,
+        calledTool: calledTool(parsedBody),
+      }
+      const handler = createMcpHandler(() => makeMcpServer(options), {
         onerror: (error) => request.log.info({ err: error }, 'MCP request refused'),
       })
       const answer = await handler.fetch(webRequest(request, config, signal), { parsedBody })
@@ -62,6 +69,10 @@ function refuseForeignOrigin(
   const { origin } = headers
   if (origin === undefined || origin === new URL(own).origin || allowed.includes(origin)) return
   throw new ApiError('originRefused')
+}
+
+function calledTool({ method, params }: z.infer<typeof message>): string | null {
+  return method === 'tools/call' ? (toolCall.safeParse(params).data?.name ?? null) : null
 }
 
 /** The body is passed parsed. */

@@ -29,12 +29,20 @@ How
 
 A fork counts as a sandbox for limits and cost. Connections to the outside are not copied.`
 
+export interface McpServerOptions {
+  readonly api: OwnApi
+  readonly preview: PreviewAddress
+  readonly version: string
+  /** The tool that the request calls. The server then has only this one, because each costs time. */
+  readonly calledTool: string | null
+}
+
 /** A server for one request, with the rights of one caller. */
-export function makeMcpServer(api: OwnApi, preview: PreviewAddress, version: string): McpServer {
+export function makeMcpServer({ api, preview, version, calledTool }: McpServerOptions): McpServer {
   const server = new McpServer({ name: 'offshoot', title: 'Offshoot', version }, { instructions: INSTRUCTIONS })
-  for (const tool of [...sandboxTools(preview), ...commandTools, ...fileTools, ...serviceTools]) {
-    tool.register(server, api)
-  }
+  const tools = [...sandboxTools(preview), ...commandTools, ...fileTools, ...serviceTools]
+  const called = tools.find(({ name }) => name === calledTool)
+  for (const tool of called === undefined ? tools : [called]) tool.register(server, api)
   server.registerResource(
     'sandbox-file',
     new ResourceTemplate('sandbox://{id}/{+path}', { list: undefined }),

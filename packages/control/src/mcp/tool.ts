@@ -25,6 +25,7 @@ interface Tool<Input extends z.ZodObject, Output extends z.ZodObject> {
 
 /** A tool whose types are those of its schemas. */
 export interface AnyTool {
+  readonly name: string
   register(server: McpServer, api: OwnApi): void
 }
 
@@ -49,6 +50,7 @@ export function tool<Input extends z.ZodObject, Output extends z.ZodObject>(made
   const { name, title, description, input, output, annotations } = made
   const show = made.show ?? ((result) => [text(JSON.stringify(result))])
   return {
+    name,
     register(server, api) {
       const config = {
         title,

@@ -1,6 +1,7 @@
 import type { CodeContext } from '@offshoot/contract/code'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Offshoot } from './setup/offshoot.ts'
+import { codeResultCases } from './setup/code-result-cases.ts'
 import { type AskedCode, openCode, ranCode } from './setup/run-code.ts'
 import { until } from './setup/until.ts'
 
@@ -50,46 +51,7 @@ describe('Python', { timeout: TEST_MS }, () => {
     expect(await valueOf('import asyncio\nawait asyncio.sleep(0.01, "awaited")')).toBe('awaited')
   })
 
-  it('shows charts, tables and other representations', async () => {
-    const chart = await run(
-      'import matplotlib.pyplot as plt\nplt.plot([1, 2], [3, 4], label="a")\nplt.title("T")\nplt.show()',
-    )
-    expect(
-      Buffer.from(chart.results[0]?.png ?? '', 'base64')
-        .subarray(1, 4)
-        .toString(),
-    ).toBe('PNG')
-    expect(chart.results[0]).toMatchObject({
-      is_main_result: false,
-      chart: {
-        type: 'line',
-        title: 'T',
-        elements: [
-          {
-            label: 'a',
-            points: [
-              [1, 3],
-              [2, 4],
-            ],
-          },
-        ],
-      },
-    })
-    const table = await run('import pandas as pd\npd.DataFrame({"a": [1, None], "b": ["x", "y"]})')
-    expect(table.results[0]?.html).toContain('<table')
-    expect(table.results[0]).toMatchObject({ is_main_result: true, data: { a: [1, null], b: ['x', 'y'] } })
-    const shown = await run(
-      `from IPython.display import SVG, JSON, Markdown, Latex, HTML
-display(SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'), JSON({"a": [1]}), Markdown("# m"), Latex("$x$"), HTML("<b>h</b>"))`,
-    )
-    expect(shown.results).toMatchObject([
-      { svg: expect.stringContaining('<svg') },
-      { json: { a: [1] } },
-      { markdown: '# m' },
-      { latex: '$x$' },
-      { html: '<b>h</b>' },
-    ])
-  })
+  codeResultCases((code) => run(code))
 
   it('gives an exception with its traceback, and goes on', async () => {
     const { error, last } = await run('def f():\n    return 1 / 0\nf()')
@@ -105,6 +67,16 @@ display(SVG('<svg xmlns="http://www.w3.org/2000/svg"/>'), JSON({"a": [1]}), Mark
     const code = 'import os\nos.environ.get("ONCE")'
     expect(await valueOf(code, { env: { ONCE: 'now' } })).toBe('now')
     expect(await valueOf(code)).toBeUndefined()
+  })
+
+  it('lists the default contexts of Python and JavaScript from the start', async () => {
+    const other = await offshoot.create({ template: 'code-interpreter' })
+    const { body } = await contexts('', 'GET', undefined, other.id)
+    expect(body).toEqual([
+      { id: 'python', language: 'python', cwd: '/home/user' },
+      { id: 'javascript', language: 'javascript', cwd: '/home/user' },
+    ])
+    await offshoot.delete(other.id)
   })
 
   it('runs executions of one context one after the other, and of two contexts at the same time', async () => {

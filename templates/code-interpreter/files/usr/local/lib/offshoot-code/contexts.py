@@ -168,6 +168,9 @@ class Contexts:
         # Variables of all contexts.
         self.env = {}
         self.all = {}
+        # Clients expect both in the list of a new sandbox. Their kernels start with their first code.
+        for language in ("python", "javascript"):
+            self.of_language(language)
 
     def list(self):
         return [context.show() for context in self.all.values()]

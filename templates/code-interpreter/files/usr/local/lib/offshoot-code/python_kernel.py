@@ -167,8 +167,26 @@ def make_shell():
     import charts
 
     charts.register(shell.display_formatter)
+    show_saved_images(shell)
     shell.display_formatter.active_types = shell.display_formatter.format_types
     return shell
+
+
+def show_saved_images(shell):
+    """An image of Pillow that the code saves under a name becomes a result, as one that it shows."""
+    from IPython.display import display
+    from PIL import Image
+
+    save = Image.Image.save
+
+    def shown_save(image, fp, format=None, **params):
+        save(image, fp, format, **params)
+        # Matplotlib saves with Pillow, and its figures are shown already.
+        is_figure = sys._getframe(1).f_globals.get("__name__", "").startswith("matplotlib")
+        if isinstance(fp, (str, os.PathLike)) and not is_figure and shell.channel is not None:
+            display(image)
+
+    Image.Image.save = shown_save
 
 
 def seed():

@@ -34,7 +34,14 @@ await step('errors', async () => {
   assert.match(error.traceback, /ZeroDivisionError/)
 })
 
+await step('code that takes too long is interrupted', async () => {
+  await assert.rejects(run('import time; time.sleep(1000)', { timeoutMs: 1000 }), /Execution timed out/)
+  assert.equal((await run('1 + 1')).text, '2')
+})
+
 await step('contexts', async () => {
+  const languages = (await sandbox.listCodeContexts()).map(({ language }) => language)
+  assert.deepEqual(languages, ['python', 'javascript'])
   const context = await sandbox.createCodeContext({ cwd: '/tmp' })
   assert.equal((await run('import os; os.getcwd()', { context })).text, '/tmp')
   assert.equal((await run('x', { context })).error.name, 'NameError')
@@ -56,5 +63,13 @@ await step('commands and files beside it', async () => {
 })
 
 await step('the end', async () => {
+  let begun
+  const hasBegun = new Promise((resolve) => (begun = resolve))
+  const error = run('print(1)\nimport time; time.sleep(1000)', { onStdout: begun }).then(
+    () => assert.fail('it did not fail'),
+    (reason) => reason,
+  )
+  await hasBegun
   assert.equal(await sandbox.kill(), true)
+  assert.match((await error).message, /The sandbox was killed while the request was in progress/)
 })

@@ -79,17 +79,22 @@ async function execute(call: EnvdCall, request: IncomingMessage, response: Serve
     code,
     ...(context && { context_id: context }),
     ...(!context && named !== undefined && { language: named }),
-    ...(env && { env }),
+    env: { ...call.env, ...env },
   }
   const { body } = await call.control.open(call.request('POST', '/code', { json, signal: hangUp.signal }))
   response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+  // Clients start their time limit when the answer begins.
+  response.flushHeaders()
   for await (const batch of readServerSentEvents(body)) {
     for (const { event: type, data } of batch) {
-      for (const line of linesOf(type, event.parse(JSON.parse(data))))
-        await write(response, `${JSON.stringify(line)}\n`)
+      const parsed = event.parse(JSON.parse(data))
+      // The execution is lost. Clients then ask whether the sandbox runs, and tell their users.
+      if (parsed.error !== undefined) return await call.drop()
+      for (const line of linesOf(type, parsed)) await write(response, `${JSON.stringify(line)}\n`)
+      if (type === 'end') return void response.end()
     }
   }
-  response.end()
+  await call.drop()
 }
 
 function linesOf(type: string, data: Event): readonly object[] {
@@ -98,11 +103,8 @@ function linesOf(type: string, data: Event): readonly object[] {
     case 'stderr':
       return [{ type, text: data.chunk ?? '', timestamp: Date.now() * 1_000_000 }]
     case 'result':
-      return [{ type, ...data }]
     case 'error':
-      return data.error === undefined
-        ? [{ type, ...data }]
-        : [{ type, name: 'ExecutionFailed', value: data.error, traceback: data.error }, { type: 'end_of_execution' }]
+      return [{ type, ...data }]
     case 'end':
       return [
         { type: 'number_of_executions', execution_count: data.execution_count ?? 0 },

@@ -1,7 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createContextKey, type HandlerContext } from '@connectrpc/connect'
 import type { SandboxId } from '@offshoot/contract/ids'
+import { sandbox } from '@offshoot/contract/sandbox'
+import { shownId } from '../base/sandbox-id.ts'
 import type { ControlClient, ControlRequest } from '../control/control-client.ts'
+
+/** Milliseconds from the end of a VM until control knows of it. */
+const MAX_ENDING_MS = 5000
+const POLL_MS = 50
 
 /** The user of a sandbox whose clients name none. */
 const DEFAULT_USER = 'user'
@@ -10,15 +17,37 @@ const DEFAULT_USER = 'user'
 export class EnvdCall {
   readonly sandboxId: SandboxId
   readonly control: ControlClient
-  /** Breaks the client's connection off. */
-  readonly drop: () => void
   readonly #token: string
+  readonly #response: ServerResponse
 
-  constructor(control: ControlClient, sandboxId: SandboxId, token: string, drop: () => void) {
+  constructor(control: ControlClient, sandboxId: SandboxId, token: string, response: ServerResponse) {
     this.control = control
     this.sandboxId = sandboxId
-    this.drop = drop
+    this.#response = response
     this.#token = token
+  }
+
+  /** Variables that programs in E2B's sandboxes find, beside those that their users set. */
+  get env(): Readonly<Record<string, string>> {
+    return { E2B_SANDBOX: 'true', E2B_SANDBOX_ID: shownId(this.sandboxId) }
+  }
+
+  /**
+   * Breaks the client's connection off because the sandbox has ended. The client then asks at once whether the sandbox
+   * runs, so this waits until control knows of the end.
+   */
+  async drop(): Promise<void> {
+    const untilMs = Date.now() + MAX_ENDING_MS
+    while (!this.#response.destroyed && Date.now() < untilMs && (await this.#isRunning())) await delay(POLL_MS)
+    this.#response.destroy()
+  }
+
+  async #isRunning(): Promise<boolean> {
+    try {
+      return (await this.control.read(sandbox, this.request('GET', ''))).status === 'running'
+    } catch {
+      return false
+    }
   }
 
   /** @param path below the sandbox, e.g. `/fs` */

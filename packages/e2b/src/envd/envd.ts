@@ -10,7 +10,7 @@ import { readFile, writeFiles } from './files.ts'
 import { filesystemService } from './filesystem-service.ts'
 import { answerError, answerFailure } from './http-answer.ts'
 import { processService } from './process-service.ts'
-import { isSigned } from './signature.ts'
+import { verifySignature } from './signature.ts'
 import { Watchers } from './watchers.ts'
 
 /** What E2B's service inside each sandbox does. The gateway does it with control's API, and guests run nothing for it. */
@@ -36,7 +36,8 @@ export class Envd {
   async handle(id: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://sandbox')
     if (url.pathname === '/health') return void response.writeHead(204).end()
-    const call = this.admit(id, request, response, isSignedFile(url, request, this.#context.access.tokenOf(id)))
+    const signature = signatureOf(url, request, this.#context.access.tokenOf(id))
+    const call = this.admit(id, request, response, signature)
     if (call === null) return
     if (url.pathname !== '/files') {
       this.#calls.set(request, call)
@@ -52,12 +53,17 @@ export class Envd {
   }
 
   /** `null` after a 401: the request has neither the sandbox's access token nor a signature. */
-  admit(id: SandboxId, { headers }: IncomingMessage, response: ServerResponse, isSigned = false): EnvdCall | null {
+  admit(
+    id: SandboxId,
+    { headers }: IncomingMessage,
+    response: ServerResponse,
+    signature: Signature = 'none',
+  ): EnvdCall | null {
     const { access, control } = this.#context
     const token = access.tokenOf(id)
-    if (isSigned || [headers['x-access-token'], headers['e2b-traffic-access-token']].includes(token))
-      return new EnvdCall(control, id, token, () => response.destroy())
-    answerError(response, 401, 'access token required')
+    const isToken = [headers['x-access-token'], headers['e2b-traffic-access-token']].includes(token)
+    if (isToken || signature === 'valid') return new EnvdCall(control, id, token, response)
+    answerError(response, 401, REFUSALS[signature])
     return null
   }
 
@@ -66,9 +72,18 @@ export class Envd {
   }
 }
 
-function isSignedFile({ pathname, searchParams: query }: URL, { method }: IncomingMessage, token: string): boolean {
-  if (pathname !== '/files' || !query.has('signature')) return false
+type Signature = ReturnType<typeof verifySignature> | 'none'
+
+const REFUSALS: Readonly<Record<Exclude<Signature, 'valid'>, string>> = {
+  none: 'access token required',
+  invalid: 'invalid signature',
+  // Users of E2B's clients compare this text.
+  expired: 'signature is already expired',
+}
+
+function signatureOf({ pathname, searchParams: query }: URL, { method }: IncomingMessage, token: string): Signature {
+  if (pathname !== '/files' || !query.has('signature')) return 'none'
   const operation = method === 'POST' ? 'write' : 'read'
   const [path, user] = [query.get('path') ?? '', query.get('username') ?? '']
-  return isSigned({ path, operation, user, token }, query, Date.now())
+  return verifySignature({ path, operation, user, token }, query, Date.now())
 }

@@ -56,7 +56,13 @@ async function writeForm(
   user: string,
 ): Promise<Written[]> {
   const writes: Promise<Written>[] = []
-  const form = new Busboy({ headers: headers as BusboyHeaders, preservePath: true, limits: { files: MAX_FILES } })
+  const form = new Busboy({
+    headers: headers as BusboyHeaders,
+    preservePath: true,
+    limits: { files: MAX_FILES },
+    // Some programs send the content as a plain field without a file name.
+    isPartAFile: (field, _contentType, filename) => field === 'file' || filename !== undefined,
+  })
   form.on('file', (_field: string, stream: BusboyFileStream, filename: string) => {
     const write = Promise.resolve().then(() => writeFile(call, pathOf(filename), user, stream))
     // Without a reader the rest of the form would wait forever.

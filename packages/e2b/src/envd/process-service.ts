@@ -127,7 +127,7 @@ function commandOf({ process, pty, stdin }: StartRequest, context: HandlerContex
   const { size } = pty ?? {}
   return {
     argv: [process.cmd, ...process.args],
-    env: process.envs,
+    env: { ...call.env, ...process.envs },
     ...(process.cwd && { cwd: process.cwd }),
     user: userOf(context.requestHeader.get('authorization')),
     ...timeLimitOf(context),

@@ -31,7 +31,7 @@ export async function* asRpcStream<T>(call: EnvdCall, messages: AsyncGenerator<T
   try {
     yield* messages
   } catch (error) {
-    if (error instanceof SandboxEnded) call.drop()
+    if (error instanceof SandboxEnded) await call.drop()
     throw rpcFailure(error)
   }
 }

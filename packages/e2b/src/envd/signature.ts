@@ -10,16 +10,22 @@ interface Signed {
 }
 
 /**
- * Whether the query of a file's address is signed with the sandbox's access token, and its time has not passed.
+ * Whether the query of a file's address is signed with the sandbox's access token. An address whose time has passed is
+ * `expired`.
  *
  * @param nowMs since 1970
  */
-export function isSigned({ path, operation, user, token }: Signed, query: URLSearchParams, nowMs: number): boolean {
+export function verifySignature(
+  { path, operation, user, token }: Signed,
+  query: URLSearchParams,
+  nowMs: number,
+): 'valid' | 'invalid' | 'expired' {
   const expiration = query.get('signature_expiration')
   const parts = [path, operation, user, token, ...(expiration === null ? [] : [expiration])]
   const digest = createHash('sha256').update(parts.join(':')).digest('base64').replace(/=+$/, '')
   const expected = Buffer.from(`v1_${digest}`)
   const given = Buffer.from(query.get('signature') ?? '')
-  const isInTime = expiration === null || (/^\d{1,12}$/.test(expiration) && Number(expiration) * 1000 > nowMs)
-  return isInTime && given.length === expected.length && timingSafeEqual(given, expected)
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return 'invalid'
+  if (expiration === null) return 'valid'
+  return /^\d{1,12}$/.test(expiration) && Number(expiration) * 1000 > nowMs ? 'valid' : 'expired'
 }

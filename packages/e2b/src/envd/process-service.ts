@@ -34,7 +34,7 @@ export const processService: ServiceImpl<typeof Process> = {
 
   async *start(request, context) {
     const call = callOf(context)
-    const json = await asRpc(async () => commandOf(request, context))
+    const json = await asRpc(async () => commandOf(call, request, context))
     const events = startProcess(call, json, request.pty !== undefined, context)
     for await (const event of asRpcStream(call, events)) yield { event }
   },
@@ -122,7 +122,7 @@ async function findByPid(call: EnvdCall, pid: number): Promise<Command | undefin
 }
 
 /** The body of `POST exec/stream`. */
-function commandOf({ process, pty, stdin }: StartRequest, context: HandlerContext) {
+function commandOf(call: EnvdCall, { process, pty, stdin }: StartRequest, context: HandlerContext) {
   if (process === undefined) throw new ConnectError('process is required', Code.InvalidArgument)
   const { size } = pty ?? {}
   return {

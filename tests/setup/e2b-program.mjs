@@ -162,6 +162,31 @@ await step('signed addresses of files', async () => {
   assert.equal((await get()).status, 404)
 })
 
+await step('signed addresses that have expired, and contents without a file name', async () => {
+  const headers = { 'e2b-sandbox-id': sandbox.sandboxId, 'e2b-sandbox-port': '49983' }
+  const upload = async (options) => {
+    const body = new FormData()
+    body.append('file', 'content')
+    const answer = await fetch(await sandbox.uploadUrl('signed.txt', options), { method: 'POST', headers, body })
+    return [answer.status, await answer.json()]
+  }
+  assert.deepEqual(await upload({ useSignatureExpiration: 60 }), [
+    200,
+    [{ name: 'signed.txt', type: 'file', path: '/home/user/signed.txt' }],
+  ])
+  assert.equal(await files.read('signed.txt'), 'content')
+  const expired = [401, { code: 401, message: 'signature is already expired' }]
+  assert.deepEqual(await upload({ useSignatureExpiration: -60 }), expired)
+  const download = await fetch(await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: -60 }), { headers })
+  assert.deepEqual([download.status, await download.json()], expired)
+})
+
+await step('programs find out which sandbox they run in', async () => {
+  const { stdout } = await commands.run('echo $E2B_SANDBOX $E2B_SANDBOX_ID')
+  assert.equal(stdout, `true ${sandbox.sandboxId}\n`)
+  assert.equal((await commands.run('echo $E2B_SANDBOX', { envs: { E2B_SANDBOX: 'own' } })).stdout, 'own\n')
+})
+
 await step('lists', async () => {
   const mine = { metadata: { 'a&b': 'c d=é' } }
   const pages = Sandbox.list({ query: mine, limit: 1 })
@@ -242,6 +267,13 @@ await step('a sandbox that is killed ends what is open, and is gone', async () =
   assert.equal(await sandbox.kill(), false)
   assert.match((await errorOf(Sandbox.connect(sandbox.sandboxId))).constructor.name, /NotFoundError$/)
 })
+
+if (Sandbox.defaultMcpTemplate !== undefined) {
+  await step('a template without an MCP gateway says so', async () => {
+    const error = await errorOf(Sandbox.create({ mcp: { none: {} }, timeoutMs: 60_000 }))
+    assert.match(error.message, /Failed to start MCP gateway.*not found/s)
+  })
+}
 
 await step('refusals', async () => {
   assert.match((await errorOf(Sandbox.create('no-such-template'))).message, /404.*no-such-template/)

@@ -25,7 +25,6 @@ export const createBody = z.object({
   network: network.loose().nullish(),
   volumeMounts: z.array(z.unknown()).nullish(),
   iam: z.unknown().optional(),
-  mcp: z.unknown().optional(),
 })
 export type CreateBody = z.infer<typeof createBody>
 
@@ -55,9 +54,8 @@ export function egressOf({ allow_internet_access: isAllowed, network }: CreateBo
 }
 
 /** @throws {ApiFailure} 501 for a feature that the gateway does not have */
-export function refuseUnsupported({ volumeMounts, iam, mcp, autoPauseMemory }: CreateBody): void {
+export function refuseUnsupported({ volumeMounts, iam, autoPauseMemory }: CreateBody): void {
   if ((volumeMounts ?? []).length > 0) throw notImplemented('volume mounts')
   if (iam !== undefined && iam !== null) throw notImplemented('workload identity')
-  if (mcp !== undefined && mcp !== null) throw notImplemented('the MCP gateway inside a sandbox')
   if (autoPauseMemory === false) throw notImplemented('a pause without memory')
 }

@@ -14,6 +14,11 @@ const ALIASES: Readonly<Record<string, string>> = {
   // missing. Mounts install the tools if they are missing.
   'mastra-5e041282b68ff13a': 'base',
 }
+/**
+ * The template that clients choose when they are given MCP servers. They start the program of this name. Without it they
+ * end the sandbox, and tell their users that it is missing.
+ */
+const MCP_TEMPLATE = 'mcp-gateway'
 /** A tag after a template's or a snapshot's name. Offshoot has one version of each. */
 const TAG = /:[\w.-]+$/
 
@@ -45,8 +50,9 @@ export async function startFrom<T>(
     if (!isNotFound(error)) throw error
   }
   const snapshot = await findSnapshot(control, token, name)
-  if (snapshot === null) throw new ApiFailure(404, `template ${JSON.stringify(text)} not found`)
-  return start({ template: snapshot.template, from_snapshot: snapshot.id })
+  if (snapshot !== null) return start({ template: snapshot.template, from_snapshot: snapshot.id })
+  if (name === MCP_TEMPLATE) return start({ template: 'base' })
+  throw new ApiFailure(404, `template ${JSON.stringify(text)} not found`)
 }
 
 /** The newest snapshot with an id or a name; `null` if there is none. */

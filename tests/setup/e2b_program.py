@@ -50,6 +50,9 @@ def e2b() -> None:
     sandbox.files.write("x/f", "1")
     seen = []
     until(lambda: seen.extend(watch.get_new_events()) or any(event.name == "f" for event in seen))
+    assert [event.type.value for event in seen if event.name == "f"] == ["create", "chmod", "write"], seen
+    sandbox.files.write("x/f", "changed")
+    assert "write" in [event.type.value for event in watch.get_new_events()]
     watch.stop()
     sandbox.files.remove("dir")
     try:

@@ -5,6 +5,7 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import { sandbox } from '@offshoot/contract/sandbox'
 import { shownId } from '../base/sandbox-id.ts'
 import type { ControlClient, ControlRequest } from '../control/control-client.ts'
+import type { RecentWrites } from './recent-writes.ts'
 
 /** Milliseconds from the end of a VM until control knows of it. */
 const MAX_ENDING_MS = 5000
@@ -15,13 +16,20 @@ const DEFAULT_USER = 'user'
 
 /** One admitted request to the inside of a sandbox: sends it to control with the sandbox's own credential. */
 export class EnvdCall {
+  readonly writes: RecentWrites
   readonly sandboxId: SandboxId
   readonly control: ControlClient
   readonly #token: string
   readonly #response: ServerResponse
 
-  constructor(control: ControlClient, sandboxId: SandboxId, token: string, response: ServerResponse) {
+  constructor(
+    { control, writes }: { control: ControlClient; writes: RecentWrites },
+    sandboxId: SandboxId,
+    token: string,
+    response: ServerResponse,
+  ) {
     this.control = control
+    this.writes = writes
     this.sandboxId = sandboxId
     this.#response = response
     this.#token = token

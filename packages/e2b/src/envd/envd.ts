@@ -10,6 +10,7 @@ import { readFile, writeFiles } from './files.ts'
 import { filesystemService } from './filesystem-service.ts'
 import { answerError, answerFailure } from './http-answer.ts'
 import { processService } from './process-service.ts'
+import { RecentWrites } from './recent-writes.ts'
 import { verifySignature } from './signature.ts'
 import { Watchers } from './watchers.ts'
 
@@ -17,6 +18,7 @@ import { Watchers } from './watchers.ts'
 export class Envd {
   readonly #context: GatewayContext
   readonly #watchers = new Watchers()
+  readonly #writes = new RecentWrites()
   readonly #calls = new WeakMap<object, EnvdCall>()
   readonly #services: RequestListener
 
@@ -62,7 +64,7 @@ export class Envd {
     const { access, control } = this.#context
     const token = access.tokenOf(id)
     const isToken = [headers['x-access-token'], headers['e2b-traffic-access-token']].includes(token)
-    if (isToken || signature === 'valid') return new EnvdCall(control, id, token, response)
+    if (isToken || signature === 'valid') return new EnvdCall({ control, writes: this.#writes }, id, token, response)
     answerError(response, 401, REFUSALS[signature])
     return null
   }

@@ -80,7 +80,8 @@ async function writeForm(
 }
 
 async function writeFile(call: EnvdCall, path: string, user: string, body: Readable): Promise<Written> {
-  await call.control.send(call.request('PUT', '/fs', { query: { path, owner: user }, headers: OCTETS, body }))
+  const request = call.request('PUT', '/fs', { query: { path, owner: user }, headers: OCTETS, body })
+  await call.writes.during(call.sandboxId, path, () => call.control.send(request))
   return { name: posix.basename(path), type: 'file', path }
 }
 

@@ -62,7 +62,7 @@ export function filesystemService(watchers: Watchers): ServiceImpl<typeof Filesy
       }),
 
     getWatcherEvents: ({ watcherId }, context) =>
-      asRpc(async () => ({ events: watchers.take(callOf(context).sandboxId, watcherId) })),
+      asRpc(async () => ({ events: await watchers.take(callOf(context).sandboxId, watcherId) })),
 
     removeWatcher: ({ watcherId }, context) =>
       asRpc(async () => {

@@ -64,6 +64,9 @@ async function* changesOf(
       }
       const type = TYPES[event]
       if (type !== undefined) yield await changed(call, watched, path, type)
+      if (type !== EventType.CREATE || !call.writes.has(call.sandboxId, path)) continue
+      yield await changed(call, watched, path, EventType.CHMOD)
+      yield await changed(call, watched, path, EventType.WRITE)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Code, ConnectError } from '@connectrpc/connect'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { EnvdCall } from './call.ts'
@@ -8,6 +9,9 @@ import { type FilesystemEvent, type Watched, watchFolder } from './watch-folder.
 const MAX_PER_SANDBOX = 64
 /** Events that one watcher keeps. After that the oldest are dropped. */
 const MAX_EVENTS = 4096
+/** Milliseconds in which an event arrives after its change. */
+const MAX_WAIT_MS = 200
+const POLL_MS = 20
 /** Milliseconds after which a watcher whose events nobody takes is closed. */
 const UNUSED_MS = 10 * 60_000
 
@@ -43,11 +47,17 @@ export class Watchers {
     return id
   }
 
-  /** The events since the last call. @throws {ConnectError} NotFound, or what ended the watcher */
-  take(sandboxId: SandboxId, id: string): FilesystemEvent[] {
+  /**
+   * The events since the last call. Clients ask right after a change whose event is still on its way.
+   * @throws {ConnectError} NotFound, or what ended the watcher
+   */
+  async take(sandboxId: SandboxId, id: string): Promise<FilesystemEvent[]> {
     const watcher = this.#find(sandboxId, id)
     clearTimeout(watcher.unused)
     watcher.unused = this.#closeLater(id)
+    const untilMs = Date.now() + MAX_WAIT_MS
+    while (watcher.events.length === 0 && watcher.failure === null && Date.now() < untilMs) await delay(POLL_MS)
+    await delay(POLL_MS)
     if (watcher.events.length === 0 && watcher.failure !== null) throw watcher.failure
     return watcher.events.splice(0)
   }

@@ -167,6 +167,11 @@ describe('an outage of control’s PostgreSQL', () => {
   it('that is a failover to a replica behind the same address loses nothing and deletes nothing', async () => {
     const clusterId = agent.state.clusterId
     const load = await during(async () => {
+      // A replica gets everything from a server that stops, if it is connected then.
+      await eventually(async () => {
+        const { rows } = await harness.pool.query(`select from pg_stat_replication where state = 'streaming'`)
+        return rows.length === 1
+      })
       await postgres.stop('SIGINT')
       address.moveTo(replica)
       const { rows: promoted } = await harness.pool.query('select pg_promote() as is_promoted')

@@ -83,7 +83,7 @@ describe('the API of E2B', () => {
     ['POST', '/v2/sandboxes', { templateID: 'base', volumeMounts: [{ name: 'v', path: '/v' }] }, 501, /volume mounts/],
     ['POST', '/v2/sandboxes', { templateID: 'base', network: { allowOut: ['1.1.1.1'] } }, 501, /network rules/],
     ['POST', '/v2/sandboxes', { templateID: 'base', network: { egressProxy: {} } }, 501, /network rules/],
-    ['POST', '/v2/sandboxes', { templateID: 'base', autoPauseMemory: false }, 501, /without memory/],
+    ['POST', '/v2/sandboxes', { templateID: 'base', autoPauseMemory: false }, 501, /without memory at the timeout/],
     ['POST', '/v2/sandboxes', { templateID: 'mcp-gateways', mcp: {} }, 404, /not found/],
     ['POST', '/v3/templates', { name: 'x' }, 501, /template builds/],
     ['GET', '/volumes', undefined, 501, /volumes/],

@@ -87,6 +87,27 @@ describe('a sandbox', () => {
     await offshoot.delete(id)
   })
 
+  it('that is hibernated without its memory boots from its disk', async () => {
+    const { id } = await offshoot.create({ template: 'minimal' })
+    const bootId = async () => (await offshoot.exec(id, 'cat /proc/sys/kernel/random/boot_id')).stdout
+    const before = await bootId()
+    const refused = await offshoot.request('POST', `/v1/sandboxes/${id}/hibernate`, { body: { memory: 'no' } })
+    expect([refused.status, refused.body.error]).toEqual([400, 'memory must be a boolean'])
+    for (const content of ['first', 'second']) {
+      await offshoot.exec(id, `echo ${content} > /root/file`)
+      const hibernated = await offshoot.request('POST', `/v1/sandboxes/${id}/hibernate`, { body: { memory: false } })
+      expect([hibernated.status, hibernated.body.status, await hasVm(id)]).toEqual([200, 'hibernated', false])
+      const woken = await offshoot.request('POST', `/v1/sandboxes/${id}/wake`)
+      expect([woken.status, woken.body.cold]).toEqual([200, true])
+      expect((await offshoot.exec(id, 'cat /root/file')).stdout).toBe(`${content}\n`)
+    }
+    expect(await bootId()).not.toBe(before)
+    await moved(id, 'hibernate', 'hibernated')
+    expect((await offshoot.request('POST', `/v1/sandboxes/${id}/wake`)).body.cold).toBeUndefined()
+    expect((await offshoot.exec(id, 'cat /root/file')).stdout).toBe('second\n')
+    await offshoot.delete(id)
+  })
+
   it('that is hibernated wakes once for all concurrent callers', async () => {
     const { id } = await offshoot.create()
     await moved(id, 'hibernate', 'hibernated')

@@ -221,6 +221,20 @@ await step('a pause keeps processes, and a second one says that it is paused', a
   await again.files.write('/tmp/end', '')
 })
 
+if (sandbox.pause !== undefined) {
+  await step('a pause without memory keeps files, and boots anew', async () => {
+    const bootId = () => files.read('/proc/sys/kernel/random/boot_id')
+    const before = await bootId()
+    await files.write('kept', 'content')
+    await sandbox.pause({ keepMemory: false })
+    assert.equal(await sandbox.isRunning(), false)
+    await sandbox.connect({ timeoutMs: 600_000 })
+    assert.equal(await files.read('kept'), 'content')
+    // The earliest client with this method always keeps the memory.
+    if (sandbox.fork !== undefined) assert.notEqual(await bootId(), before)
+  })
+}
+
 await step('a timeout is set anew, and never shortened by a connection', async () => {
   const left = async () => ((await sandbox.getInfo()).endAt - Date.now()) / 1000
   await sandbox.setTimeout(100_000)

@@ -167,6 +167,13 @@ export const agentLifecyclePatch = z.object({
 })
 export type AgentLifecyclePatch = z.infer<typeof agentLifecyclePatch>
 
+/** Body of the agent's `POST /v1/sandboxes/{id}/hibernate`. */
+export const hibernateOnAgentBody = z.object({
+  /** `false`: the memory is not kept, and the next wake boots from the disk. */
+  memory: z.boolean().default(true),
+})
+export type HibernateOnAgentBody = z.input<typeof hibernateOnAgentBody>
+
 /** Body of the agent's `POST /v1/sandboxes/{id}/wake`. */
 export const wakeOnAgentBody = z.object({
   /** Replaces the sandbox's limits. Absent: they stay. */

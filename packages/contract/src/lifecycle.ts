@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { flag, optional } from './fields.ts'
 import { createSandboxBody, onTimeout } from './sandbox.ts'
 
 /**
@@ -12,6 +13,13 @@ export const lifecyclePatch = createSandboxBody.pick({
   idle_timeout_seconds: true,
 })
 export type LifecyclePatch = z.infer<typeof lifecyclePatch>
+
+/** Body of `POST /v1/sandboxes/{id}/hibernate`. */
+export const hibernateBody = z.object({
+  /** `false`: only the disk is kept. Processes end, and the next wake boots from the disk. Default: `true`. */
+  memory: optional(flag('memory')),
+})
+export type HibernateBody = Partial<z.infer<typeof hibernateBody>>
 
 /** Answer of `GET` and `PATCH /v1/sandboxes/{id}/lifecycle`: the sandbox's lifetime. */
 export const lifecycle = z.object({

@@ -2,6 +2,7 @@ import {
   type AgentLifecycle,
   agentLifecyclePatch,
   type AgentSandbox,
+  hibernateOnAgentBody,
   promoteOnAgentBody,
   wakeOnAgentBody,
 } from '@offshoot/contract/agent-api'
@@ -21,7 +22,10 @@ import { parseBody } from './request/parse-body.ts'
 const changes: Record<string, (host: Host, sandbox: Sandbox, body: unknown) => Promise<void | Wake>> = {
   pause: (host, sandbox) => pauseSandbox(host, sandbox),
   resume: (host, sandbox) => resumeSandbox(host, sandbox),
-  hibernate: (host, sandbox) => hibernateSandbox(host, sandbox),
+  hibernate: (host, sandbox, body) => {
+    const { memory: keepsMemory } = parseBody(hibernateOnAgentBody, body)
+    return hibernateSandbox(host, sandbox, { keepsMemory })
+  },
   wake: async (host, sandbox, body) => wakeUnder(host, sandbox, parseBody(wakeOnAgentBody, body)),
 }
 

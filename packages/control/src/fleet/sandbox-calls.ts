@@ -9,6 +9,7 @@ import {
   type AgentSandbox,
   agentSandbox,
   type ForkOnAgentBody,
+  type HibernateOnAgentBody,
   type PromoteOnAgentBody,
   type WakeOnAgentBody,
 } from '@offshoot/contract/agent-api'
@@ -39,7 +40,7 @@ export async function move(
   client: AgentClient,
   subject: Subject,
   transition: Transition,
-  body: WakeOnAgentBody = {},
+  body: WakeOnAgentBody | HibernateOnAgentBody = {},
 ): Promise<AgentSandbox> {
   return agentSandbox.parse(await post(client, subject, transition, body, MEMORY_TIMEOUT_MS))
 }

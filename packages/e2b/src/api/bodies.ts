@@ -57,5 +57,5 @@ export function egressOf({ allow_internet_access: isAllowed, network }: CreateBo
 export function refuseUnsupported({ volumeMounts, iam, autoPauseMemory }: CreateBody): void {
   if ((volumeMounts ?? []).length > 0) throw notImplemented('volume mounts')
   if (iam !== undefined && iam !== null) throw notImplemented('workload identity')
-  if (autoPauseMemory === false) throw notImplemented('a pause without memory')
+  if (autoPauseMemory === false) throw notImplemented('a pause without memory at the timeout')
 }

@@ -35,13 +35,14 @@ export class OwnSandboxes {
 
   /**
    * Hibernates it, and keeps it until a client connects again: paused sandboxes of E2B have no deadline.
+   * @param memory `false`: only its disk is kept
    * @throws {ApiFailure} 409 if it is paused
    */
-  async pause(id: SandboxId): Promise<void> {
+  async pause(id: SandboxId, memory: boolean): Promise<void> {
     const sandbox = await this.find(id)
     if (isPaused(sandbox)) throw new ApiFailure(409, `sandbox ${id} is paused`)
     if (isOurs(sandbox)) await this.#patch(id, { persistent: true })
-    await this.#move(id, 'hibernate')
+    await this.#move(id, 'hibernate', { memory })
   }
 
   /**
@@ -77,9 +78,9 @@ export class OwnSandboxes {
     await this.#control.send({ method: 'PATCH', path: `${pathOf(id)}/lifecycle`, token: this.#token, json })
   }
 
-  async #move(id: SandboxId, transition: 'hibernate' | 'resume' | 'wake'): Promise<void> {
+  async #move(id: SandboxId, transition: 'hibernate' | 'resume' | 'wake', json: object = {}): Promise<void> {
     const path = `${pathOf(id)}/${transition}`
-    await this.#control.read(wokenSandbox, { method: 'POST', path, token: this.#token, json: {} })
+    await this.#control.read(wokenSandbox, { method: 'POST', path, token: this.#token, json })
   }
 }
 

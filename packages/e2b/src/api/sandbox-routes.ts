@@ -50,8 +50,8 @@ export function sandboxRoutes(app: FastifyInstance, context: GatewayContext): vo
   })
 
   app.post('/sandboxes/:id/pause', async (request, reply) => {
-    if (parse(pauseBody, request.body)?.memory === false) throw notImplemented('a pause without memory')
-    await own(request).pause(sandboxIdOf(request))
+    const { memory } = parse(pauseBody, request.body) ?? {}
+    await own(request).pause(sandboxIdOf(request), memory ?? true)
     return reply.code(204).send()
   })
 

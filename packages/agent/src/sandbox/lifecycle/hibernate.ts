@@ -8,7 +8,7 @@ import { captureSandbox, checkpointOrigin } from '../model/capture-options.ts'
 import { commitChange } from '../model/commit-change.ts'
 import type { Host } from '../model/host.ts'
 import { NEWER_FORMAT, writeRunningManifest, type Manifest } from '../../store/sandboxes/manifest.ts'
-import { removeMemoryBase } from './old-checkpoints.ts'
+import { removeHibernation, removeMemoryBase } from './old-checkpoints.ts'
 import { refusal } from '../model/refusal.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -20,19 +20,31 @@ const CAPTURE_MS = 300_000
 const CONTINUE_MS = 10_000
 const KILL_MS = 10_000
 
+const SYNC_MS = 60_000
+
+export interface HibernateOptions {
+  /** Called when the guest accepts no more requests; `false` cancels the hibernation. */
+  readonly isWanted?: () => boolean
+  /** `false`: only the disk is kept, and the next wake boots from it. */
+  readonly keepsMemory?: boolean
+}
+
 /**
  * Writes a sandbox's memory to disk and ends its VM. Foreground commands end; other processes continue after the wake. No
  * effect on a hibernated sandbox.
- * @param isWanted called when the guest accepts no more requests; `false` cancels the hibernation
  * @throws ApiError 404, 409 paused, 507 disk full: the sandbox runs on then
  */
-export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = () => true): Promise<void> {
+export async function hibernateSandbox(
+  host: Host,
+  sandbox: Sandbox,
+  { isWanted = () => true, keepsMemory = true }: HibernateOptions = {},
+): Promise<void> {
   await sandbox.change(async (cancelled) => {
     if (sandbox.manifest.status === 'hibernated') return
     const vm = requireVm(sandbox, 'running')
     try {
       await host.gates.hibernations.run(async () => {
-        if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, vm, cancelled))
+        if (isWanted()) await whileStopping(sandbox, () => hibernate(host, sandbox, { vm, keepsMemory }, cancelled))
       }, cancelled)
     } catch (error) {
       throw await refusal(host, sandbox, 'sandbox could not be hibernated', error)
@@ -40,7 +52,12 @@ export async function hibernateSandbox(host: Host, sandbox: Sandbox, isWanted = 
   })
 }
 
-async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
+async function hibernate(
+  host: Host,
+  sandbox: Sandbox,
+  { vm, keepsMemory }: { readonly vm: Vm; readonly keepsMemory: boolean },
+  cancelled: AbortSignal,
+): Promise<void> {
   const startedAt = performance.now()
   const { slot } = sandbox.manifest
   const deadline = Deadline.after(CAPTURE_MS, `hibernation of ${sandbox.id}`, cancelled)
@@ -50,6 +67,8 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   // The capture awaits it late, or never if it fails before.
   bases.catch(() => undefined)
   await Promise.all([host.store.checkpoints.remove(folder), syncVolumes(host, sandbox, vm)])
+  // Without the memory, its dirty pages would be lost.
+  if (!keepsMemory) await syncDisk(sandbox, vm, cancelled)
   const captured = await captureSandbox(host, sandbox, vm, { folder, leave: 'stopped', bases }, deadline)
   try {
     const bases = (await offering).slice(0, captured.bases)
@@ -64,13 +83,13 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
       ...sandbox.manifest,
       ...(bases.length > 0 ? { format: NEWER_FORMAT } : {}),
       status: 'hibernated',
-      cold: false,
+      cold: !keepsMemory,
       layers: [...captured.layers],
       slot: NO_SLOT,
       home_slot: slot,
       qemu: null,
     }
-    await commitChange(host, sandbox, manifest, hibernatedDraft({ snapMs, memMib }))
+    await commitChange(host, sandbox, manifest, hibernatedDraft(keepsMemory ? { snapMs, memMib } : null))
   } catch (error) {
     await host.store.checkpoints
       .remove(folder)
@@ -90,6 +109,14 @@ async function hibernate(host: Host, sandbox: Sandbox, vm: Vm, cancelled: AbortS
   // The checkpoint has links of its own, so the caller need not wait. If the agent is killed here, the next wake removes the
   // base.
   void sandbox.transitions.runNext(() => removeMemoryBase(host, sandbox))
+  // The layers of the disk are kept elsewhere. The next wake does not read the memory even if the removal fails.
+  if (!keepsMemory) await removeHibernation(host, sandbox)
+}
+
+async function syncDisk({ id }: Sandbox, vm: Vm, cancelled: AbortSignal): Promise<void> {
+  const deadline = Deadline.after(SYNC_MS, `sync of ${id}`, cancelled)
+  const link = await vm.link(deadline)
+  await link.files.sync({ deadline })
 }
 
 /** The memory that is on disk already, from an earlier hibernation. Without it, the hibernation writes all memory. */

@@ -49,7 +49,7 @@ export class IdleWatch {
     if (performance.now() < (this.#retryAt.get(sandbox) ?? 0)) return
     this.#underWay.add(sandbox)
     try {
-      await hibernateSandbox(this.#host, sandbox, () => isIdle(sandbox))
+      await hibernateSandbox(this.#host, sandbox, { isWanted: () => isIdle(sandbox) })
     } catch (error) {
       this.#retryAt.set(sandbox, performance.now() + RETRY_MS)
       this.#host.log.warn({ err: error, sandbox_id: sandbox.id }, 'idle sandbox not hibernated')

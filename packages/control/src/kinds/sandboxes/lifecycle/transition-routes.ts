@@ -1,4 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
+import { type HibernateBody, hibernateBody } from '@offshoot/contract/lifecycle'
 import { sandbox, wokenSandbox } from '@offshoot/contract/sandbox'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
@@ -24,6 +25,8 @@ const SUMMARIES: Record<Transition, string> = {
 
 const noFields = z.object({})
 
+const bodies = { pause: noFields, resume: noFields, hibernate: hibernateBody, wake: noFields } as const
+
 /**
  * `POST /v1/sandboxes/{id}/pause`, `resume`, `hibernate`, `wake`. Rows may be stale, so the agent decides which
  * transition is possible. If the caller hangs up, the transition continues.
@@ -38,7 +41,7 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
         docs: {
           summary,
           tag: 'Lifecycle',
-          body: noFields,
+          body: bodies[transition],
           status: 200,
           answer: transition === 'wake' ? wokenSandbox : sandbox,
           errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
@@ -46,8 +49,8 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
       },
       handler: async (request) => {
         const location = locationOf(request)
-        parseBody(request, noFields)
-        return moveSandbox(control, location, transition, request.id)
+        const asked = parseBody(request, bodies[transition])
+        return moveSandbox(control, location, transition, asked, request.id)
       },
     })
   }
@@ -61,10 +64,11 @@ async function moveSandbox(
   control: SandboxesContext,
   location: SandboxLocation,
   transition: Transition,
+  asked: HibernateBody,
   requestId: string,
 ): Promise<z.infer<typeof wokenSandbox>> {
   const agent = liveAgent(control, location)
-  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, location.workspace_id) } : {}
+  const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, location.workspace_id) } : asked
   const { pool } = control.database
   // A request to hibernate wins over a deadline that another request extended during a hibernation.
   if (transition === 'hibernate') await forgetTimeout(pool, location.id)

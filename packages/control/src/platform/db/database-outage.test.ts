@@ -179,8 +179,8 @@ describe('an outage of control’s PostgreSQL', () => {
     })
     await expectWhole(load)
     expect(agent.state.clusterId).toBe(clusterId)
-    const waiting = await harness.pool.query('select * from reconcile_waiting')
-    expect(waiting.rows).toEqual([])
+    // A reconciliation beside a create or a delete may see the agent before it and the rows after it. The next one does not.
+    await eventually(async () => (await harness.pool.query('select from reconcile_waiting')).rowCount === 0)
   })
 
   // The last one: the second server is gone afterwards.

@@ -240,7 +240,8 @@ def box_elements(axes):
 
 def is_median(xs, ys, corners):
     """Whether a line crosses a box from its left side to its right side."""
-    if len(xs) != 2 or ys[0] != ys[1]:
+    # A whisker without length is as wide as a box without height.
+    if len(xs) != 2 or ys[0] != ys[1] or xs[0] == xs[1]:
         return False
     return min(xs) == min(corners[:, 0]) and max(xs) == max(corners[:, 0]) and min(corners[:, 1]) <= ys[0] <= max(corners[:, 1])
 

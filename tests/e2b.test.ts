@@ -204,6 +204,14 @@ describe('the inside of a sandbox', () => {
     expect([answer.status, answer.body.code === status ? undefined : answer.body.code]).toEqual([status, code])
   })
 
+  it('refuses metadata of files instead of dropping it', async () => {
+    const { envdAccessToken, sandboxID } = made
+    const headers = { 'x-access-token': envdAccessToken, 'x-metadata-author': 'a' }
+    const answer = await inside(sandboxID, ENVD_PORT, 'POST', '/files?path=/tmp/m', { headers, body: 'one' })
+    expect([answer.status, answer.body.message]).toEqual([501, expect.stringContaining('metadata of files')])
+    expect((await rpc(made, 'filesystem.Filesystem/Stat', { path: '/tmp/m' })).status).toBe(404)
+  })
+
   it('gives the changes of a folder to clients that ask for them', async () => {
     const { watcherId } = (await rpc(made, 'filesystem.Filesystem/CreateWatcher', { path: '/tmp' })).body
     expect((await rpc(other, 'filesystem.Filesystem/GetWatcherEvents', { watcherId })).status).toBe(404)

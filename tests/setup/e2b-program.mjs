@@ -152,6 +152,16 @@ await step('a watched folder', async () => {
   await watch.stop()
 })
 
+await step('events of a watched folder with their entries', async () => {
+  const seen = []
+  const watch = await files.watchDir('x', (event) => void seen.push(event), { includeEntry: true })
+  await files.write('x/g', '12')
+  await until(() => seen.some(({ type }) => type === 'write'))
+  // Early clients do not have the option.
+  for (const { entry } of seen) assert(entry === undefined || entry.size === 2)
+  await watch.stop()
+})
+
 await step('signed addresses of files', async () => {
   const get = async (options) => fetch(await sandbox.downloadUrl('m/1', options))
   const headers = { 'e2b-sandbox-id': sandbox.sandboxId, 'e2b-sandbox-port': '49983' }

@@ -4,7 +4,7 @@ import type { GatewayContext } from '../base/context.ts'
 import { shownId } from '../base/sandbox-id.ts'
 
 /** The version of E2B's in-guest service whose features the gateway has. Clients choose their calls by it. */
-export const ENVD_VERSION = '0.5.7'
+export const ENVD_VERSION = '0.6.4'
 
 /** Marks sandboxes made by the gateway: whether a request from outside wakes the sandbox. */
 export const AUTO_RESUME = 'e2b:auto_resume'

@@ -7,6 +7,8 @@ import { Busboy, type BusboyFileStream, type BusboyHeaders } from '@fastify/busb
 import { absolutePath, type EnvdCall, userOfRequest } from './call.ts'
 import { answerJson, HttpFailure } from './http-answer.ts'
 
+/** Beginning of the names of headers that give a file metadata. */
+const METADATA_HEADERS = 'x-metadata-'
 /** Files in one upload. */
 const MAX_FILES = 10_000
 
@@ -40,6 +42,8 @@ export async function readFile(call: EnvdCall, url: URL, request: IncomingMessag
 export async function writeFiles(call: EnvdCall, url: URL, request: IncomingMessage, response: ServerResponse) {
   const user = userOfRequest(url.searchParams, request.headers)
   const given = url.searchParams.get('path')
+  if (Object.keys(request.headers).some((name) => name.startsWith(METADATA_HEADERS)))
+    throw new HttpFailure(501, "Offshoot's E2B gateway does not support metadata of files")
   const isForm = /^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')
   const body = unpacked(request)
   const written = isForm

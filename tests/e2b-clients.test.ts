@@ -2,11 +2,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Offshoot } from './setup/offshoot.ts'
+import { describe, expect, it } from 'vitest'
+import { useServerWithRegistries } from './setup/published-client-server.ts'
 import { e2bEnvironment, installClient, installPythonClient } from './setup/published-clients.ts'
-import { findRegistries } from './setup/registries.ts'
-import { borrow, giveBack } from './setup/server-pool.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, 'setup/e2b-program.mjs')
@@ -16,29 +14,18 @@ const VERSIONS = ['2.51.0', '2.50.0', '2.32.0']
 const RUN_MS = 200_000
 
 describe('clients of E2B', () => {
-  let offshoot: Offshoot
-  /** Why packages cannot be installed here; `null` if they can. */
-  let obstacle: string | null = null
-
-  beforeAll(async () => {
-    await findRegistries().catch((error: Error) => (obstacle = `this machine reaches no registry: ${error.message}`))
-    if (obstacle === null) offshoot = await borrow()
-  })
-  afterAll(giveBack)
-  beforeEach(({ skip }) => {
-    if (obstacle !== null) skip(obstacle)
-  })
+  const server = useServerWithRegistries()
 
   it.each(VERSIONS)('e2b %s', async (version) => {
     const folder = await installClient('e2b', version)
     const args = [PROGRAM, join(folder, 'node_modules/e2b')]
-    const { stdout } = await run(process.execPath, args, { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    const { stdout } = await run(process.execPath, args, { env: e2bEnvironment(server()), timeout: RUN_MS })
     expect(stdout).toContain('passed: refusals')
   })
 
   it.each(['2.63.0', '2.51.0'])('e2b %s for Python', async (version) => {
     const python = await installPythonClient('e2b', version)
-    const options = { env: e2bEnvironment(offshoot), timeout: RUN_MS }
+    const options = { env: e2bEnvironment(server()), timeout: RUN_MS }
     const { stdout } = await run(python, [PYTHON_PROGRAM, 'e2b'], options)
     expect(stdout).toContain('passed: the end')
   })

@@ -2,11 +2,11 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { call } from './setup/http.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { useServerWithRegistries } from './setup/published-client-server.ts'
 import { e2bEnvironment, installClient, installPythonClient } from './setup/published-clients.ts'
-import { findRegistries } from './setup/registries.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, 'setup/e2b-code-program.mjs')
@@ -15,42 +15,33 @@ const SMOLAGENTS_PROGRAM = join(import.meta.dirname, 'setup/frameworks/with_smol
 const RUN_MS = 220_000
 
 describe('the code interpreter of E2B', () => {
-  let offshoot: Offshoot
-  /** Why packages cannot be installed here; `null` if they can. */
-  let obstacle: string | null = null
-
-  beforeAll(async () => {
-    await findRegistries().catch((error: Error) => (obstacle = `this machine reaches no registry: ${error.message}`))
-    if (obstacle === null) offshoot = await Offshoot.start('e2b-code', { templates: ['minimal', 'code-interpreter'] })
-  })
-  afterAll(async () => {
-    await offshoot?.destroy()
-  })
-  beforeEach(({ skip }) => {
-    if (obstacle !== null) skip(obstacle)
+  const server = useServerWithRegistries({
+    start: () => Offshoot.start('e2b-code', { templates: ['minimal', 'code-interpreter'] }),
+    end: (offshoot) => offshoot.destroy(),
   })
 
   it('for JavaScript', async () => {
     const folder = await installClient('@e2b/code-interpreter', '2.8.0')
     const args = [PROGRAM, join(folder, 'node_modules/@e2b/code-interpreter')]
-    const { stdout } = await run(process.execPath, args, { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    const { stdout } = await run(process.execPath, args, { env: e2bEnvironment(server()), timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
   })
 
   it('for Python', async () => {
     const python = await installPythonClient('e2b-code-interpreter', '2.11.5')
-    const { stdout } = await run(python, [PYTHON_PROGRAM, 'code'], { env: e2bEnvironment(offshoot), timeout: RUN_MS })
+    const { stdout } = await run(python, [PYTHON_PROGRAM, 'code'], { env: e2bEnvironment(server()), timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
   })
 
   it('for agents of smolagents', async () => {
     const python = await installPythonClient('smolagents[e2b]', '1.26.0')
-    const options = { env: e2bEnvironment(offshoot), timeout: RUN_MS }
+    const options = { env: e2bEnvironment(server()), timeout: RUN_MS }
     const { stdout } = await run(python, [SMOLAGENTS_PROGRAM], options)
     expect(stdout).toContain('passed: the end')
   })
 
   it('is closed to requests without the access token, through the gateway and through previews', async () => {
+    const offshoot = server()
     const { id } = await offshoot.create({ template: 'code-interpreter' })
     const { e2b_sandbox_url: gateway, edge_url: edge, preview_suffix: suffix } = offshoot.credentials
     const body = { code: '1' }

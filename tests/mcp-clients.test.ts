@@ -2,36 +2,23 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Offshoot } from './setup/offshoot.ts'
+import { describe, expect, it } from 'vitest'
+import { useServerWithRegistries } from './setup/published-client-server.ts'
 import { installClient } from './setup/published-clients.ts'
-import { findRegistries } from './setup/registries.ts'
-import { borrow, giveBack } from './setup/server-pool.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, 'setup/mcp-program.mjs')
 const RUN_MS = 200_000
 
 describe('clients of MCP', () => {
-  let offshoot: Offshoot
-  /** Why packages cannot be installed here; `null` if they can. */
-  let obstacle: string | null = null
-
-  beforeAll(async () => {
-    await findRegistries().catch((error: Error) => (obstacle = `this machine reaches no registry: ${error.message}`))
-    if (obstacle === null) offshoot = await borrow()
-  })
-  afterAll(giveBack)
-  beforeEach(({ skip }) => {
-    if (obstacle !== null) skip(obstacle)
-  })
+  const server = useServerWithRegistries()
 
   it.each([
     ['client', '2.4.0'],
     ['sdk', '1.32.2'],
   ])('@modelcontextprotocol/%s %s', async (generation, version) => {
     const folder = await installClient(`@modelcontextprotocol/${generation}`, version)
-    const { base_url: url, api_key: key } = offshoot.credentials
+    const { base_url: url, api_key: key } = server().credentials
     const args = [PROGRAM, folder, generation, `${url}/mcp`, key]
     const { stdout } = await run(process.execPath, args, { timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
@@ -39,7 +26,7 @@ describe('clients of MCP', () => {
 
   it('@modelcontextprotocol/inspector --cli', async () => {
     const folder = await installClient('@modelcontextprotocol/inspector', '2.12.0')
-    const { base_url: url, api_key: key } = offshoot.credentials
+    const { base_url: url, api_key: key } = server().credentials
     const program = join(folder, 'node_modules/.bin/mcp-inspector')
     const common = ['--cli', `${url}/mcp`, '--transport', 'http', '--header', `Authorization: Bearer ${key}`]
     const inspect = async (...args: string[]) => JSON.parse((await run(program, [...common, ...args])).stdout)

@@ -28,13 +28,16 @@ export interface FileOptions {
    */
   readonly user?: string | undefined
   /**
-   * Name or number of the user who owns new files, and files that are written. Root's rights apply. Replaces `user`.
-   * Guests of earlier releases do not know it: there the rights of this user apply.
+   * Name or number of the user who owns the files that the operation makes or writes. The operation has root's rights.
+   * Replaces `user`. Guests of earlier releases do not know it: there the rights of this user apply.
    */
   readonly owner?: string | undefined
   /** Limits every wait up to the result. It does not limit a stream or an iterator that is the result. */
   readonly deadline?: Deadline | undefined
 }
+
+/** Whose rights an operation has, and who owns what it makes. Without both: root. */
+export type FileAccount = Pick<FileOptions, 'user' | 'owner'>
 
 export interface ReadOptions extends FileOptions {
   /** Offset of the first byte. Default: 0. Beyond the end there are no bytes. */

@@ -84,8 +84,9 @@ describe('limits of kept commands', () => {
 
   it('waits with RUN_WAIT until every attachment has read, and goes on when the slow one leaves', async () => {
     const bytes = 4 * 1024 * 1024
-    await keep('slow', `head -c ${bytes} /dev/zero; echo end >&2`, { logBytes: 128 * 1024, waits: true })
+    await keep('slow', `read line; head -c ${bytes} /dev/zero; echo end >&2`, { logBytes: 128 * 1024, waits: true })
     const [fast, slow] = [await attach('slow'), await attach('slow')]
+    fast.stdin.end('line\n')
     const all = chunksOf(fast)
     await until('the log is full', async () => ((await find('slow'))?.nextOffset ?? 0) > 64 * 1024)
     expect((await find('slow'))?.exit).toBeNull()

@@ -28,7 +28,7 @@ export class KeptOutput {
     return this.#kept.trimEnd().split('\n').at(-1)?.slice(-200) ?? ''
   }
 
-  /** What is kept. */
+  /** The last characters of the output, at most as many as are kept. */
   get end(): string {
     return this.#kept
   }

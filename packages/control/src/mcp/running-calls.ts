@@ -11,8 +11,8 @@ type Message = Readonly<Record<string, unknown>>
  * The calls that run, so that a client of the protocol's earlier era can cancel one by a second request. Later clients
  * close the connection of the call instead.
  *
- * Nothing is kept about a session. Its random id only tells apart clients with the same credential, whose requests have
- * the same numbers. With several control processes a cancellation may reach another one and then has no effect.
+ * The server keeps nothing about a session. Its random id only tells apart clients with the same credential, whose
+ * requests have the same numbers. With several control processes a cancellation may reach another one and then has no effect.
  */
 export class RunningCalls {
   readonly #running = new Map<string, AbortController>()

@@ -10,8 +10,7 @@ interface Signed {
 }
 
 /**
- * Whether the query of a file's address is signed with the sandbox's access token. An address whose time has passed is
- * `expired`.
+ * Whether the query of a file's address is signed with the sandbox's access token; `expired` if its time has passed.
  *
  * @param nowMs since 1970
  */

@@ -48,7 +48,7 @@ export class Watchers {
   }
 
   /**
-   * The events since the last call. Clients ask right after a change whose event is still on its way.
+   * Returns the events since the last call. Waits for a first one a short time: clients ask right after a change whose event is still on its way.
    * @throws {ConnectError} NotFound, or what ended the watcher
    */
   async take(sandboxId: SandboxId, id: string): Promise<FilesystemEvent[]> {

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { fileUserQuery } from '@offshoot/contract/file'
-import type { FileOptions } from '@offshoot/guest-link/guest-files'
+import type { FileAccount } from '@offshoot/guest-link/guest-files'
 import type { FastifyRequest } from 'fastify'
 import type { Agent } from '../../sandbox/agent.ts'
 import { parseQueryPath } from './parse-query-path.ts'
@@ -13,9 +13,6 @@ export interface FileTarget {
   readonly path: Buffer
   readonly account: FileAccount
 }
-
-/** Whose rights apply in the guest, and who owns what a request makes. Without both: root. */
-export type FileAccount = Pick<FileOptions, 'user' | 'owner'>
 
 /** The sandbox, the path and the account that a request names. @throws ApiError 404, 400 */
 export function findTarget({ host }: Agent, request: FastifyRequest): FileTarget {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FileEntry } from '@offshoot/contract/file'
 import type { DetailedFileEntry } from '@offshoot/guest-link/file-entry'
-import type { FileOptions } from '@offshoot/guest-link/guest-files'
+import type { FileAccount } from '@offshoot/guest-link/guest-files'
 import { guestDeadline, withGuest } from '../model/guest-access.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
@@ -16,7 +16,7 @@ export async function statEntry({
 }: {
   readonly sandbox: Sandbox
   readonly path: Buffer
-  readonly account: Pick<FileOptions, 'user' | 'owner'>
+  readonly account: FileAccount
 }): Promise<FileEntry> {
   const deadline = guestDeadline(`a file of ${sandbox.id}`)
   return presentEntry(path, await withGuest(sandbox, ({ files }) => files.stat(path, { ...account, deadline })))

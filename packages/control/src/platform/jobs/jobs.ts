@@ -9,7 +9,7 @@ import {
   type WorkerEvents,
   type WorkerPool,
 } from 'graphile-worker'
-import { Pool } from 'pg'
+import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { clientConfig, type DatabaseAddress } from '../db/database.ts'
 import { outliveBrokenConnections } from '../db/outlive-broken-connections.ts'
@@ -24,6 +24,7 @@ import {
   unlockWorkers,
   WORKER_PREFIX,
 } from './job-statements.ts'
+import { JobsPool } from './jobs-pool.ts'
 import { lookAhead } from './look-ahead.ts'
 import { type CronTask, type Lane, lane, runOnce, type Task, type TaskRun } from './task.ts'
 
@@ -81,7 +82,7 @@ export class Jobs {
     this.#tasks = [repair, ...lanes.flatMap(({ tasks }) => tasks)]
     const arranged = arrange(lanes, this.#tasks)
     // The types of graphile-worker's rows are those of `pg`, so this pool has no parsers of its own.
-    this.#pool = new Pool({
+    this.#pool = new JobsPool({
       ...clientConfig(address),
       types: undefined,
       connectionTimeoutMillis: CONNECT_MS,

@@ -212,6 +212,13 @@ describe('a sandbox', { timeout: TEST_MS }, () => {
     await offshoot.request('DELETE', `/v1/sandboxes/${child.id}`)
   })
 
+  it('keeps its variables when its interpreter is started again', async () => {
+    await run('import os\nos.environ["OF_SANDBOX"] = "changed"')
+    await offshoot.exec(id, `pkill -KILL -u user -f '[s]erver.py'`)
+    await until('the interpreter', async () => (await contexts()).status === 200)
+    expect(await valueOf('import os\nos.environ["OF_SANDBOX"]')).toBe('kept')
+  })
+
   it('draws other random numbers than its siblings', async () => {
     const siblings = await Promise.all([1, 2].map(() => offshoot.create({ template: 'code-interpreter' })))
     const code = 'import random, numpy\nstr((random.random(), numpy.random.rand(), random.SystemRandom().random()))'

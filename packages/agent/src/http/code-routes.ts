@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Agent } from '../sandbox/agent.ts'
 import { type CodeLine, InvalidCodeLine, parseCodeLines } from '../sandbox/code/code-lines.ts'
-import { askCodeServer, askForJson } from '../sandbox/code/code-server.ts'
+import { askForJson, execute } from '../sandbox/code/code-server.ts'
 import { notRunningReason } from '../sandbox/model/guest-access.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { hangUpOf } from './request/hang-up-of.ts'
@@ -74,13 +74,11 @@ async function runCode(
   const late = () => `code timeout after ${seconds}s`
   try {
     const body = { code, language, context_id, env_vars: env }
-    const answer = await askCodeServer(sandbox, { method: 'POST', path: '/execute', body, signal }).catch(
-      (error: unknown) => {
-        if (timeout.signal.aborted) throw new ApiError('commandTimeout', { error: late() }, { cause: error })
-        if (stopping.aborted) throw new ApiError('shuttingDown', {}, { cause: error })
-        throw error
-      },
-    )
+    const answer = await execute(sandbox, body, signal).catch((error: unknown) => {
+      if (timeout.signal.aborted) throw new ApiError('commandTimeout', { error: late() }, { cause: error })
+      if (stopping.aborted) throw new ApiError('shuttingDown', {}, { cause: error })
+      throw error
+    })
     const stream = new PushedEvents(reply)
     try {
       await passOn(parseCodeLines(answer), stream, startedAt)

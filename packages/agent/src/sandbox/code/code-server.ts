@@ -31,17 +31,51 @@ export interface CodeRequest {
   readonly signal: AbortSignal
 }
 
-/** Sandboxes whose code server has the variables of the sandbox. */
-const withVariables = new WeakMap<Sandbox, Promise<void>>()
+/** The interpreter was started again, and has lost the variables of the sandbox. */
+class VariablesMissing extends Error {
+  override readonly name = 'VariablesMissing'
+}
+
+/** Sandboxes whose code interpreter has the variables of the sandbox. */
+const withVariables = new WeakSet<Sandbox>()
+
+/**
+ * Starts an execution. The interpreter has been running since before the sandbox existed, so the first execution brings
+ * the variables of the sandbox. So does the first one after the interpreter was started again.
+ * @throws as {@link askCodeServer}
+ */
+export async function execute(sandbox: Sandbox, body: object, signal: AbortSignal): Promise<IncomingMessage> {
+  const ask = async (variables: Record<string, string> | null) =>
+    askCodeServer(sandbox, { method: 'POST', path: '/execute', body: { ...body, sandbox_env: variables }, signal })
+  if (withVariables.has(sandbox)) {
+    try {
+      return await ask(null)
+    } catch (error) {
+      if (!(error instanceof ApiError && error.cause instanceof VariablesMissing)) throw error
+    }
+  }
+  const answer = await ask(await variablesOf(sandbox, signal))
+  withVariables.add(sandbox)
+  return answer
+}
 
 /**
  * Sends a request to the code interpreter of a sandbox, which it wakes if necessary.
  * @returns an answer with status 200 to 299, whose body comes from a guest that is not trusted
  * @throws ApiError 400, 404, 409 no code interpreter or paused, 429
  */
-export async function askCodeServer(sandbox: Sandbox, request: CodeRequest): Promise<IncomingMessage> {
-  await sendVariables(sandbox, request.signal)
-  return askOnce(sandbox, request)
+async function askCodeServer(sandbox: Sandbox, request: CodeRequest): Promise<IncomingMessage> {
+  if (request.signal.aborted) throw givenUp()
+  const connection = await dialPort(sandbox, CODE_PORT).catch((error: unknown) => {
+    if (error instanceof ApiError && error.kind === 'nothingListening') {
+      throw new ApiError('noCodeInterpreter', {}, { cause: error })
+    }
+    throw error
+  })
+  const answer = await exchange(connection, request)
+  const status = answer.statusCode ?? 0
+  if (status >= 200 && status < 300) return answer
+  throw await refusalOf(answer, status)
 }
 
 /** Like {@link askCodeServer}, for an answer that is a short JSON document; `null` if it is empty. */
@@ -54,20 +88,6 @@ export async function askForJson<Schema extends z.ZodType>(
   const parsed = schema.safeParse(answer === '' ? null : parseJson(answer))
   if (!parsed.success) throw notTheInterpreter(parsed.error)
   return parsed.data
-}
-
-async function askOnce(sandbox: Sandbox, request: CodeRequest): Promise<IncomingMessage> {
-  if (request.signal.aborted) throw givenUp()
-  const connection = await dialPort(sandbox, CODE_PORT).catch((error: unknown) => {
-    if (error instanceof ApiError && error.kind === 'nothingListening') {
-      throw new ApiError('noCodeInterpreter', {}, { cause: error })
-    }
-    throw error
-  })
-  const answer = await exchange(connection, request)
-  const status = answer.statusCode ?? 0
-  if (status >= 200 && status < 300) return answer
-  throw await refusalOf(answer, status)
 }
 
 /** Sends one HTTP request over a connection to the guest. Node's parser bounds the head of the answer. */
@@ -110,6 +130,7 @@ async function refusalOf(answer: IncomingMessage, status: number): Promise<ApiEr
   const error = said.data.error.slice(0, MAX_REASON_CHARS)
   if (status === 400) return new ApiError('invalidField', { error })
   if (status === 404) return new ApiError('notFound', { detail: error })
+  if (status === 428) return notTheInterpreter(new VariablesMissing(error))
   if (status === 429) return new ApiError('tooManyCommands', { detail: error })
   return notTheInterpreter(new Error(`status ${status}`))
 }
@@ -148,36 +169,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-/**
- * The interpreter has been running since before the sandbox existed, so it has no variables of the sandbox. The guest
- * alone knows them: a command sees them. Once per sandbox and start of the agent.
- */
-async function sendVariables(sandbox: Sandbox, signal: AbortSignal): Promise<void> {
-  const sent = withVariables.get(sandbox) ?? copyVariables(sandbox)
-  withVariables.set(sandbox, sent)
-  await sent.catch((error: unknown) => {
-    withVariables.delete(sandbox)
-    throw error
-  })
-  if (signal.aborted) throw givenUp()
-}
-
-async function copyVariables(sandbox: Sandbox): Promise<void> {
-  const stop = new AbortController().signal
+/** The variables of a sandbox. The guest alone knows them: a command sees them. */
+async function variablesOf(sandbox: Sandbox, signal: AbortSignal): Promise<Record<string, string>> {
   const end = await withGuest(sandbox, (link) => {
     const account = accountOf(withTemplateDefaults(sandbox, { user: undefined, cwd: undefined }))
-    return runCommand(link, { argv: ['env', '-0'], ...account }, { stdin: '', maxBytes: MAX_VARIABLES_BYTES, stop })
+    return runCommand(
+      link,
+      { argv: ['env', '-0'], ...account },
+      { stdin: undefined, maxBytes: MAX_VARIABLES_BYTES, stop: signal },
+    )
   })
+  if (signal.aborted) throw givenUp()
   const entries = end.stdout.bytes
     .toString()
     .split('\0')
     .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)] as const)
     .filter(([name]) => VARIABLE.test(name) && !OF_THE_ACCOUNT.has(name))
-  const answer = await askOnce(sandbox, {
-    method: 'PUT',
-    path: '/environment',
-    body: { env: Object.fromEntries(entries) },
-    signal: stop,
-  })
-  answer.resume()
+  return Object.fromEntries(entries)
 }

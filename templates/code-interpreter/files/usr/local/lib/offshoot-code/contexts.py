@@ -165,12 +165,17 @@ def failure(name, value):
 class Contexts:
     def __init__(self, zygote):
         self.zygote = zygote
-        # Variables of all contexts.
-        self.env = {}
+        # Variables of the sandbox, which every context gets with its next execution. `None`: not yet known.
+        self.env = None
         self.all = {}
         # Clients expect both in the list of a new sandbox. Their kernels start with their first code.
         for language in ("python", "javascript"):
             self.of_language(language)
+
+    def set_env(self, env):
+        # Code may have changed a variable since. It stays changed unless the sandbox has others now.
+        if env != self.env:
+            self.env = env
 
     def list(self):
         return [context.show() for context in self.all.values()]

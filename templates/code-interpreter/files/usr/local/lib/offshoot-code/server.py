@@ -85,14 +85,6 @@ class Health(Handler):
         self.answer({"ready": self.state.is_ready}, 200 if self.state.is_ready else 503)
 
 
-class Environment(Handler):
-    """Variables of every context, from its next execution on. The host sends those of the sandbox."""
-
-    def put(self):
-        self.contexts.env = variables_of(self.body(), "env")
-        self.set_status(204)
-
-
 class AllContexts(Handler):
     def get(self):
         self.answer(self.contexts.list())
@@ -159,8 +151,16 @@ class Execute(Handler):
             return self.contexts.find(name)
         return self.contexts.of_language(language_of(language or "python"))
 
+    def take_variables(self, body):
+        """The host brings those of the sandbox with the first execution, then `null`. Other clients bring none."""
+        if body.get("sandbox_env") is not None:
+            self.contexts.set_env(variables_of(body, "sandbox_env"))
+        elif "sandbox_env" in body and self.contexts.env is None:
+            raise Refused(428, "sandbox_env required")
+
     async def post(self):
         body = self.body()
+        self.take_variables(body)
         code = body.get("code")
         if not isinstance(code, str):
             raise Refused(400, "code must be a string")
@@ -216,7 +216,6 @@ async def main():
     application = tornado.web.Application(
         [
             ("/health", Health, given),
-            ("/environment", Environment, given),
             ("/contexts", AllContexts, given),
             (f"/contexts/{name}", OneContext, given),
             (f"/contexts/{name}/restart", Restart, given),

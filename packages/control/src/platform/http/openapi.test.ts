@@ -70,7 +70,9 @@ describe('/openapi.json and the error registry', () => {
     ])
     expect(Object.keys(success('/events')['200'].content)).toEqual(['application/json', 'text/event-stream'])
     expect(Object.keys(success('/fs'))).toEqual(expect.arrayContaining(['200', '206', '416']))
-    expect(success('/exec', 'post')['201'].content['application/json'].schema.required).toEqual(['pid', 'exec_id'])
+    expect(success('/exec', 'post')['201'].content['application/json'].schema).toEqual({
+      $ref: '#/components/schemas/BackgroundStarted',
+    })
     expect(Object.keys(success('/pause', 'post'))).toContain('400')
     expect(JSON.stringify(document)).not.toContain('"additionalProperties":false')
   })
@@ -85,6 +87,19 @@ describe('/openapi.json and the error registry', () => {
     expect(document.paths['/v1/sandboxes'].get.security).toEqual([{ 'key-or-jwt': [] }])
     const { parameters: ofFiles } = document.paths['/v1/sandboxes/{id}/fs'].get
     expect(ofFiles.find(({ name }: { name: string }) => name === 'path')).toMatchObject({ required: true, in: 'query' })
+  })
+
+  it('name the schemas of objects, and describe them and their fields', () => {
+    const { Fork: fork, BackgroundStarted: started, ...schemas } = document.components.schemas
+    expect(started.required).toEqual(['pid', 'exec_id'])
+    expect(schemas['Sandbox']).toMatchObject({
+      description: 'A sandbox as the API shows it. Missing values are `null`.',
+      properties: { id: { type: 'string', description: 'UUID; also the credential for preview addresses.' } },
+    })
+    expect(fork.properties.id).toEqual(schemas['Sandbox'].properties.id)
+    const names = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference)
+    const known = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`)
+    expect(new Set(names)).toEqual(new Set(known))
   })
 
   it('tell of every parameter of a path', () => {

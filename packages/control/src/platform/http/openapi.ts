@@ -3,6 +3,7 @@ import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
+import { OpenApiSchemas } from './openapi-schemas.ts'
 import type { AnswerDocs, DescribedRoute, RouteDocs } from './route-docs.ts'
 import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts'
 
@@ -16,9 +17,10 @@ export function registerOpenApi(
   others: readonly DescribedRoute[],
 ): void {
   const paths: Record<string, Json> = {}
+  const schemas = new OpenApiSchemas()
   const describe = (route: RouteOptions, docs: RouteDocs) => {
     const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs) }
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs, schemas) }
   }
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
@@ -41,7 +43,7 @@ export function registerOpenApi(
       paths,
       components: {
         securitySchemes: SECURITY_SCHEMES,
-        schemas: { Error: ERROR },
+        schemas: { Error: ERROR, ...schemas.components },
         /** All errors, and those that any route may answer and therefore no route lists. */
         'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
         'x-errors-everywhere': ERRORS_EVERYWHERE,
@@ -93,18 +95,22 @@ function security({ config: { credential, takesQueryToken = false } = {} }: Rout
   return [{ [credential]: [] }, ...(takesQueryToken ? [{ 'query-token': [] }] : [])]
 }
 
-function operation(route: RouteOptions, docs: RouteDocs): Json {
+function operation(route: RouteOptions, docs: RouteDocs, schemas: OpenApiSchemas): Json {
   const { summary, tag } = docs
   return {
     operationId: `${String(route.method).toLowerCase()}${route.url.replace('*', 'rest').replaceAll(/[^\w]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
-    parameters: [...pathParameters(templated(route.url)), ...queryParameters(docs), ...headerParameters(route)],
+    parameters: [
+      ...pathParameters(templated(route.url)),
+      ...queryParameters(docs, schemas),
+      ...headerParameters(route),
+    ],
     security: security(route),
     ...(route.config?.operatorRole !== undefined && { 'x-operator-role': route.config.operatorRole }),
-    ...requestBody(docs),
+    ...requestBody(docs, schemas),
     responses: {
-      ...answers(docs),
+      ...answers(docs, schemas),
       ...errorResponses(errorsOf(route)),
     },
   }
@@ -113,10 +119,10 @@ function operation(route: RouteOptions, docs: RouteDocs): Json {
 const DESCRIPTIONS: Partial<Record<RouteDocs['status'], string>> = { 101: 'Upgraded', 204: 'Done', 206: 'A part of it' }
 
 /** Responses with the same status differ in their media type. */
-function answers(docs: RouteDocs): Json {
+function answers(docs: RouteDocs, schemas: OpenApiSchemas): Json {
   const content = new Map<number, Json>()
   for (const each of [docs, ...(docs.also ?? [])]) {
-    content.set(each.status, { ...content.get(each.status), ...answerContent(each) })
+    content.set(each.status, { ...content.get(each.status), ...answerContent(each, schemas) })
   }
   return Object.fromEntries(
     [...content].map(([status, types]) => [
@@ -130,15 +136,15 @@ function answers(docs: RouteDocs): Json {
   )
 }
 
-function requestBody({ body, bodyType }: RouteDocs): Json {
+function requestBody({ body, bodyType }: RouteDocs, schemas: OpenApiSchemas): Json {
   if (bodyType !== undefined) return { requestBody: { required: true, content: { [bodyType]: {} } } }
   return body === undefined
     ? {}
-    : { requestBody: { required: !body.safeParse({}).success, content: jsonContent(schemaOf(body, 'input')) } }
+    : { requestBody: { required: !body.safeParse({}).success, content: jsonContent(schemas.of(body, 'input')) } }
 }
 
-function answerContent({ answer, mediaType }: AnswerDocs): Json {
-  const schema = answer && schemaOf(answer, 'output')
+function answerContent({ answer, mediaType }: AnswerDocs, schemas: OpenApiSchemas): Json {
+  const schema = answer && schemas.of(answer, 'output')
   if (mediaType !== undefined) return { [mediaType]: { schema: schema ?? { type: 'string' } } }
   return schema === undefined ? {} : jsonContent(schema)
 }
@@ -152,13 +158,13 @@ function pathParameters(url: string): Json[] {
   }))
 }
 
-function queryParameters({ query }: RouteDocs): Json[] {
+function queryParameters({ query }: RouteDocs, schemas: OpenApiSchemas): Json[] {
   if (query === undefined) return []
-  return Object.entries(query.shape).map(([name, schema]) => ({
+  return Object.entries(schemas.ofQuery(query)).map(([name, schema]) => ({
     name,
     in: 'query',
-    required: !(schema as z.ZodType).safeParse(undefined).success,
-    schema: schemaOf(schema as z.ZodType, 'input'),
+    required: !(query.shape[name] as z.ZodType).safeParse(undefined).success,
+    schema,
   }))
 }
 
@@ -207,15 +213,4 @@ function errorResponses(names: readonly ErrorName[]): Json {
 
 function jsonContent(schema: Json): Json {
   return { 'application/json': { schema } }
-}
-
-/** New fields may be added to answers, so a client that validates with this schema must not refuse unknown fields. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, {
-    io,
-    override: ({ jsonSchema }) => {
-      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
-    },
-  }) as Json
-  return rest
 }

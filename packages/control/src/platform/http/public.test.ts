@@ -80,12 +80,14 @@ describe('public routes', () => {
     it('has the fields of a create and of a sandbox', async () => {
       const { body } = await call(control.url, 'GET', '/openapi.json')
       const { requestBody, responses } = body.paths['/v1/sandboxes'].post
-      const sent = requestBody.content['application/json'].schema
+      const { CreateSandboxBody: sent, Sandbox: received } = body.components.schemas
+      const SCHEMAS = '#/components/schemas/'
+      expect(requestBody.content['application/json'].schema).toEqual({ $ref: `${SCHEMAS}CreateSandboxBody` })
+      expect(responses['201'].content['application/json'].schema).toEqual({ $ref: `${SCHEMAS}Sandbox` })
       expect(sent.required).toEqual(['template'])
       expect(Object.keys(sent.properties)).toEqual(
         expect.arrayContaining(['ttl_seconds', 'metadata', 'persistent', 'env']),
       )
-      const received = responses['201'].content['application/json'].schema
       expect(received.required).toEqual(expect.arrayContaining(['id', 'status', 'expires_at']))
       const statuses = ['201', '400', '401', '402', '403', '404', '409', '413', '429', '502', '503', '507']
       expect(Object.keys(responses).sort()).toEqual(statuses)

@@ -78,7 +78,10 @@ describe('the audit log, over all routes of the running service', () => {
           },
         ]) => {
           const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'))
-          const fields = fieldsOf(answers.map(([, answer]) => answer))
+          const fields = fieldsOf(
+            answers.map(([, answer]) => answer),
+            body.components.schemas,
+          )
           return { method: method.toUpperCase(), path, credential: Object.keys(scheme)[0] ?? 'none', tag, fields }
         },
       ),
@@ -96,10 +99,11 @@ describe('the audit log, over all routes of the running service', () => {
     readonly responses: Readonly<Record<string, object>>
   }
 
-  function fieldsOf(schema: unknown): string[] {
+  function fieldsOf(schema: unknown, named: Readonly<Record<string, unknown>>): string[] {
     if (typeof schema !== 'object' || schema === null) return []
+    if ('$ref' in schema) return fieldsOf(named[String(schema.$ref).replace('#/components/schemas/', '')], named)
     const own = 'properties' in schema ? Object.keys(schema.properties as object) : []
-    return [...own, ...Object.values(schema).flatMap((each) => fieldsOf(each))]
+    return [...own, ...Object.values(schema).flatMap((each) => fieldsOf(each, named))]
   }
 
   const ask = async (method: string, path: string, token: string, body?: unknown) =>

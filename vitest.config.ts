@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import LongestFirst from './tests/setup/longest-first.ts'
 
 /** Test files with VMs that run at the same time. They keep two CPUs busy. */
@@ -10,12 +10,32 @@ const [withVms, withoutVms] = [{ groupOrder: 0 }, { groupOrder: 1 }]
 /** Loading control takes one second of CPU. No file changes modules that another file loads. */
 const isolate = false
 
+/** Tests against the whole service with real VMs. */
+const system = (name: string, include: string[], exclude: string[] = []): TestProjectConfiguration => ({
+  test: {
+    name,
+    retry: 1,
+    include,
+    exclude,
+    globalSetup: ['tests/setup/seed-folder.ts'],
+    pool: 'forks',
+    isolate,
+    testTimeout: 240_000,
+    hookTimeout: 360_000,
+    maxWorkers,
+    sequence: withVms,
+  },
+})
+
 /**
  * Three layers:
  * - `unit` needs no VM.
  * - `vm` restores real VMs through the agent's own modules.
  * - `system` runs everything as `bin/up` starts it. Each file has a server to itself: its own, or one that files use in
  *   turn.
+ *
+ * A fourth project, `registries`, runs like `system`. Its tests install packages that the service itself does not need,
+ * such as clients of other makers. They run by name: `bin/test registries`.
  *
  * Files run in the order of `longest-first.ts`.
  *
@@ -56,21 +76,8 @@ export default defineConfig({
           sequence: withVms,
         },
       },
-      {
-        test: {
-          name: 'system',
-          retry: 1,
-          include: ['tests/**/*.test.ts'],
-          exclude: ['tests/in-process/**'],
-          globalSetup: ['tests/setup/seed-folder.ts'],
-          pool: 'forks',
-          isolate,
-          testTimeout: 240_000,
-          hookTimeout: 360_000,
-          maxWorkers,
-          sequence: withVms,
-        },
-      },
+      system('system', ['tests/**/*.test.ts'], ['tests/in-process/**', 'tests/registries/**']),
+      system('registries', ['tests/registries/*.test.ts']),
     ],
     sequence: { sequencer: LongestFirst },
   },

@@ -8,7 +8,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const SECONDS: Readonly<Record<string, number>> = {
   'tests/apps.test.ts': 173,
   'tests/databases-restore.test.ts': 89,
-  'tests/e2b-frameworks.test.ts': 60,
+  'tests/registries/e2b-frameworks.test.ts': 60,
   'packages/agent/src/sandbox/recovery/recover.vm.test.ts': 58,
   'packages/agent/src/sandbox/recovery/interrupted.vm.test.ts': 36,
   'packages/agent/src/sandbox/pool/pool.vm.test.ts': 51,
@@ -87,7 +87,7 @@ const SECONDS: Readonly<Record<string, number>> = {
 }
 
 /** The projects in the order in which they run. Vitest reuses a worker only for the next file of the same project. */
-const PROJECTS = ['system', 'vm', 'unit']
+const PROJECTS = ['registries', 'system', 'vm', 'unit']
 
 /** Within each project, the slowest files run first. */
 export default class LongestFirst extends BaseSequencer {

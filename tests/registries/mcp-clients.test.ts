@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { useServerWithRegistries } from './setup/published-client-server.ts'
-import { installClient } from './setup/published-clients.ts'
+import { useServerWithRegistries } from '../setup/published-client-server.ts'
+import { installClient } from '../setup/published-clients.ts'
 
 const run = promisify(execFile)
-const PROGRAM = join(import.meta.dirname, 'setup/mcp-program.mjs')
+const PROGRAM = join(import.meta.dirname, '../setup/mcp-program.mjs')
 const RUN_MS = 200_000
 
 describe('clients of MCP', () => {

@@ -3,15 +3,15 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { call } from './setup/http.ts'
-import { Offshoot } from './setup/offshoot.ts'
-import { useServerWithRegistries } from './setup/published-client-server.ts'
-import { e2bEnvironment, installClient, installPythonClient } from './setup/published-clients.ts'
+import { call } from '../setup/http.ts'
+import { Offshoot } from '../setup/offshoot.ts'
+import { useServerWithRegistries } from '../setup/published-client-server.ts'
+import { e2bEnvironment, installClient, installPythonClient } from '../setup/published-clients.ts'
 
 const run = promisify(execFile)
-const PROGRAM = join(import.meta.dirname, 'setup/e2b-code-program.mjs')
-const PYTHON_PROGRAM = join(import.meta.dirname, 'setup/e2b_program.py')
-const SMOLAGENTS_PROGRAM = join(import.meta.dirname, 'setup/frameworks/with_smolagents.py')
+const PROGRAM = join(import.meta.dirname, '../setup/e2b-code-program.mjs')
+const PYTHON_PROGRAM = join(import.meta.dirname, '../setup/e2b_program.py')
+const SMOLAGENTS_PROGRAM = join(import.meta.dirname, '../setup/frameworks/with_smolagents.py')
 const RUN_MS = 220_000
 
 describe('the code interpreter of E2B', () => {

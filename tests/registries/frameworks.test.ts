@@ -6,12 +6,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { Browser, hasBrowser } from './setup/browser.ts'
-import { frameworkApps, writeLock } from './setup/framework-apps.ts'
-import { GitHost } from './setup/git-host.ts'
-import { Offshoot } from './setup/offshoot.ts'
-import { findRegistries, type Registries } from './setup/registries.ts'
-import { until } from './setup/until.ts'
+import { Browser, hasBrowser } from '../setup/browser.ts'
+import { frameworkApps, writeLock } from '../setup/framework-apps.ts'
+import { GitHost } from '../setup/git-host.ts'
+import { Offshoot } from '../setup/offshoot.ts'
+import { findRegistries, type Registries } from '../setup/registries.ts'
+import { until } from '../setup/until.ts'
 
 const WANTED = process.env['OFFSHOOT_FRAMEWORKS']?.split(',') ?? []
 const SCREENSHOTS = process.env['OFFSHOOT_SCREENSHOTS']

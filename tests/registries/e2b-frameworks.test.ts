@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { useServerWithRegistries } from './setup/published-client-server.ts'
-import { e2bEnvironment, installClient, installPythonClient, placeProgram } from './setup/published-clients.ts'
+import { useServerWithRegistries } from '../setup/published-client-server.ts'
+import { e2bEnvironment, installClient, installPythonClient, placeProgram } from '../setup/published-clients.ts'
 
 const run = promisify(execFile)
 const CLIENT = 'e2b@2.51.0'
@@ -26,7 +26,7 @@ describe('frameworks with E2B', () => {
 
   it.each([['langchain-e2b', '0.0.6', 'with_langchain.py']])('%s %s', async (name, version, program) => {
     const python = await installPythonClient(name, version)
-    const path = join(import.meta.dirname, 'setup/frameworks', program)
+    const path = join(import.meta.dirname, '../setup/frameworks', program)
     const { stdout } = await run(python, [path], { env: e2bEnvironment(server()), timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
   })

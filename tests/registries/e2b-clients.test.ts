@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { useServerWithRegistries } from './setup/published-client-server.ts'
-import { e2bEnvironment, installClient, installPythonClient } from './setup/published-clients.ts'
+import { useServerWithRegistries } from '../setup/published-client-server.ts'
+import { e2bEnvironment, installClient, installPythonClient } from '../setup/published-clients.ts'
 
 const run = promisify(execFile)
-const PROGRAM = join(import.meta.dirname, 'setup/e2b-program.mjs')
-const PYTHON_PROGRAM = join(import.meta.dirname, 'setup/e2b_program.py')
+const PROGRAM = join(import.meta.dirname, '../setup/e2b-program.mjs')
+const PYTHON_PROGRAM = join(import.meta.dirname, '../setup/e2b_program.py')
 /** The newest, the one before, and the oldest that checks the form of keys. */
 const VERSIONS = ['2.51.0', '2.50.0', '2.32.0']
 const RUN_MS = 200_000

@@ -33,7 +33,9 @@ export class HostGuest {
   /** @param version starts a build that speaks this protocol version only */
   static async start(version?: 5): Promise<HostGuest> {
     const built = version === undefined ? program : `${program}-${version}`
-    await promisify(execFile)('make', ['-C', guestFolder, relative(guestFolder, built)])
+    // One test file compiles it; the others wait instead of compiling it, too.
+    const lock = join(guestFolder, 'Makefile')
+    await promisify(execFile)('flock', [lock, 'make', '-C', guestFolder, relative(guestFolder, built)])
     const root = await mkdtemp(join(tmpdir(), 'offshoot-guest-'))
     const socketPath = join(root, 'guest.sock')
     const child = spawn(built, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })

@@ -36,6 +36,7 @@ import type * as kinds_orgs_identity_invitation_statements from '../kinds/orgs/i
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
 import type * as kinds_orgs_identity_operator_statements from '../kinds/orgs/identity/operator-statements.ts'
 import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity/org-statements.ts'
+import type * as kinds_orgs_identity_used_code_statements from '../kinds/orgs/identity/used-code-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
 import type * as kinds_sandboxes_deleted_orgs_statements from '../kinds/sandboxes/deleted-orgs-statements.ts'
 import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
@@ -414,6 +415,11 @@ export type Of_kinds_orgs_identity_org_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.changeRole, {  }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.removeMember, { "role": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.workspaceSlug, { "slug": string }, [string]>>,
+]
+
+export type Of_kinds_orgs_identity_used_code_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.claimCode, { "code": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.removeOldCodes, {  }, []>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [

@@ -11,6 +11,7 @@ import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
 import { removeOldInvitations } from './identity/invitation-statements.ts'
+import { removeOldCodes } from './identity/used-code-statements.ts'
 import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
@@ -72,5 +73,5 @@ export const orgs: Kind<OrgsContext> = {
     ]),
   ],
   describedRoutes: accountOperations,
-  sweeps: [removeOldInvitations],
+  sweeps: [removeOldInvitations, removeOldCodes],
 }

@@ -859,6 +859,16 @@ create table "usage_months" (
   constraint usage_months_pkey PRIMARY KEY (workspace_id, month)
 );
 
+create table "used_totp_codes" (
+  user_id uuid not null,
+  code text not null,
+  used_at timestamp(3) with time zone not null default now(),
+  constraint used_totp_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint used_totp_codes_pkey PRIMARY KEY (user_id, code)
+);
+
+CREATE INDEX used_totp_codes_used_at_idx ON public.used_totp_codes USING btree (used_at);
+
 create table "user" (
   id uuid not null default gen_random_uuid(),
   name text not null,

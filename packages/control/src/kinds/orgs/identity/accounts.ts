@@ -14,7 +14,7 @@ import { ACCOUNT_RATES, rateStore } from './account-rates.ts'
 import { hashedSessions } from './hashed-sessions.ts'
 import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
-import { CLOSED_FACTOR_PATHS, passkeys, secondFactor } from './second-factors.ts'
+import { CLOSED_FACTOR_PATHS, passkeys, refuseUsedCode, secondFactor } from './second-factors.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
 /** `aud` of every token that control signs. A token for another service of the same issuer is refused. */
@@ -99,6 +99,7 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       // Control asks a provider for nothing later, so it keeps no token of one.
       account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
       user: { create: { before: ({ email }) => refuseSignUp(database.pool, config.sign_up, email) } },
+      session: { create: { before: (session, request) => refuseUsedCode(database.pool, session.userId, request) } },
     },
     telemetry: { enabled: false },
     // Without this handler the library would print refusals, with the caller's input, to the console.

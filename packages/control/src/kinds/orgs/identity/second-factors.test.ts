@@ -74,6 +74,8 @@ describe('second factors', () => {
     expect((await browser.ask('POST', 'two-factor/verify-totp', { code: totp(secret) })).status).toBe(200)
     return { browser, secret, codes: body.backupCodes as string[] }
   }
+  /** A code that is valid already, and that {@link withTotp} did not use. */
+  const unused = (secret: Buffer) => totp(secret, Date.now() + 30_000)
   const wrong = (secret: Buffer) => String((Number(totp(secret)) + 1) % 1_000_000).padStart(6, '0')
 
   it('TOTP agrees with the test vectors of RFC 6238', () => {
@@ -92,11 +94,26 @@ describe('second factors', () => {
     expect((await browser.ask('GET', 'token')).status).toBe(401)
     expect((await browser.ask('POST', 'two-factor/verify-totp', { code: wrong(secret) })).status).toBe(401)
     expect((await browser.ask('POST', 'two-factor/verify-totp', { code: 7 })).status).toBe(400)
-    expect((await new Browser().ask('POST', 'two-factor/verify-totp', { code: totp(secret) })).status).toBe(401)
-    const second = await browser.ask('POST', 'two-factor/verify-totp', { code: totp(secret) })
+    expect((await new Browser().ask('POST', 'two-factor/verify-totp', { code: unused(secret) })).status).toBe(401)
+    const second = await browser.ask('POST', 'two-factor/verify-totp', { code: unused(secret) })
     expect(second.status).toBe(200)
     const { body } = await call(control.url, 'GET', '/api/auth/token', { token: second.body.token })
     expect((await call(control.url, 'GET', '/v1/me', { token: body.token })).body.user.email).toBe('tom@example.com')
+  })
+
+  it('a TOTP code opens one sign-in, also of two at the same time', async () => {
+    const { secret } = await withTotp('tara')
+    const code = unused(secret)
+    const signIn = async () => {
+      const browser = new Browser()
+      await browser.signIn('tara')
+      const { status } = await browser.ask('POST', 'two-factor/verify-totp', { code, trustDevice: true })
+      return { status, isSignedIn: await browser.isSignedIn(), again: await browser.signIn('tara') }
+    }
+    const both = await Promise.all([signIn(), signIn()])
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 401])
+    const later = await signIn()
+    expect([later.status, later.isSignedIn, later.again.body.twoFactorRedirect]).toEqual([401, false, true])
   })
 
   it('TOTP is switched on by a first code only, and off by the password', async () => {

@@ -1,6 +1,8 @@
 import { passkey } from '@better-auth/passkey'
 import { APIError } from 'better-auth/api'
 import { twoFactor } from 'better-auth/plugins/two-factor'
+import type { Queryable } from '../../../platform/db/statement.ts'
+import { claimCode } from './used-code-statements.ts'
 
 /** Wrong codes of one account, over all sign-ins, before it is locked for {@link LOCKED_SECONDS}. */
 const MAX_WRONG_CODES = 10
@@ -18,6 +20,17 @@ export function secondFactor() {
     twoFactorCookieMaxAge: CHALLENGE_SECONDS,
     accountLockout: { enabled: true, maxFailedAttempts: MAX_WRONG_CODES, durationSeconds: LOCKED_SECONDS },
   })
+}
+
+/** The library takes a code as often as it comes while it is valid. This hook runs before it makes a session. */
+export async function refuseUsedCode(
+  database: Queryable,
+  userId: string,
+  request: { readonly path?: string; readonly body?: { readonly code?: string } } | null,
+): Promise<void> {
+  if (request?.path !== '/two-factor/verify-totp') return
+  const [claimed] = await claimCode(database, userId, request.body?.code ?? '')
+  if (claimed === undefined) throw new APIError('UNAUTHORIZED', { message: 'This code was used before' })
 }
 
 /**

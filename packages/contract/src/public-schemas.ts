@@ -38,6 +38,7 @@ import * as template from './template.ts'
 import * as token from './token.ts'
 import * as usage from './usage.ts'
 import * as volume from './volume.ts'
+import * as workspaceEvent from './workspace-event.ts'
 
 /** The modules whose schemas `/openapi.json` names. */
 const MODULES = {
@@ -79,6 +80,7 @@ const MODULES = {
   token,
   usage,
   volume,
+  'workspace-event': workspaceEvent,
 }
 
 /** A schema that a module exports. */

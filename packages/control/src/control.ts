@@ -28,6 +28,7 @@ import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
 import { ApiKeyCache } from './kinds/orgs/identity/api-key-cache.ts'
 import { orgs } from './kinds/orgs/kind.ts'
 import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
+import { EventFeed } from './kinds/sandboxes/events/event-feed.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
@@ -91,6 +92,7 @@ export async function startControl(
   const lock = await ProcessLock.take(config.database)
   const events = new PostgresEvents(database)
   await events.sweep()
+  const eventFeed = new EventFeed(pool, log)
   const [cluster] = await ownCluster(pool)
   if (cluster === undefined) throw new Error('the database has no cluster id')
   const fleet = new Fleet({ agents: config.agents, clusterId: cluster.id, database, lock, log })
@@ -133,6 +135,7 @@ export async function startControl(
     payments,
     creates: new WorkspaceQueue(),
     events,
+    eventFeed,
     databaseSecrets,
     brokerConnections,
     broker: new Broker(brokerConnections),
@@ -150,6 +153,7 @@ export async function startControl(
     jobs.stop()
     for (const refresh of refreshes) refresh.stop()
     redis?.close()
+    await eventFeed.stop()
     await context.deployer.stop()
     await context.scaler.stop()
     await context.appChanges.stop()

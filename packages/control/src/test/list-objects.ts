@@ -111,10 +111,9 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
     seed.snapshot(name === 'first' ? { sandbox_id: oldest, template: 'own', name: 'mine' } : {}),
   )
   const [last = ''] = snapshots.slice(-1)
-  const soon = Date.now()
-  const events = [3, 2, 1].map((after) => new Date(soon + after * 1000).toISOString())
+  const events = [3, 2, 1].map((after) => new Date(Date.now() + after * 3_600_000).toISOString())
   for (const ts of events) {
-    const event = { sandbox_id: ts === events[0] ? newest : oldest, type: 'sandbox.paused', code: 'x', message: 'x' }
+    const event = { object_id: ts === events[0] ? newest : oldest, type: 'sandbox.paused', code: 'x', message: 'x' }
     await seed.row('events', { ...seed.owned, agent_id: HOST, ts, ...event, metadata: {} })
   }
   const audit = await seed.three('audit_log', (name) => ({
@@ -162,6 +161,7 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
       path: '/v1/events',
       by: 'ts',
       names: events,
+      only: 'type=sandbox.paused',
       filters: { [`sandbox_id=${newest}`]: events.slice(0, 1), [`to=${events[1]}`]: events.slice(2) },
     },
     {

@@ -440,6 +440,10 @@ export type Of_kinds_sandboxes_deleted_orgs_statements = [
 export type Of_kinds_sandboxes_events_event_statements = [
   Assert<Agreement<typeof kinds_sandboxes_events_event_statements.appendEvents, {  }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_events_event_statements.eventPartitions, { "day": Computed<string> }, []>>,
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.workspacesWithEvents, { "xid": Computed<string>; "workspaces": Computed<Json> }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.lastComplete, { "xid": Computed<string> }, []>>,
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.isPastTransaction, { "is_past": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_events_event_statements.renumberRestored, {  }, []>>,
 ]
 
 export type Of_kinds_sandboxes_forks_fork_statements = [

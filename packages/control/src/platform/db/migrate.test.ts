@@ -72,6 +72,7 @@ describe('migrate', () => {
       '0042-on-timeout',
       '0043-sandbox-actors',
       '0044-names-and-times',
+      '0045-workspace-events',
       '0051-used-codes',
     ])
   })

@@ -355,16 +355,25 @@ CREATE INDEX databases_newest_idx ON public.databases USING btree (workspace_id,
 create table "events" (
   workspace_id uuid not null,
   ts timestamp(3) with time zone not null,
-  sandbox_id uuid not null,
-  agent_id text not null,
+  object_id uuid not null,
+  agent_id text,
   type text not null,
   code text not null,
   message text not null,
   metadata jsonb not null,
-  constraint events_pkey PRIMARY KEY (workspace_id, ts, sandbox_id)
+  kind text not null default 'sandbox'::text,
+  refs text[] not null default '{}'::text[],
+  xid xid8 not null default pg_current_xact_id(),
+  seq bigint not null default nextval('events_seq'::regclass),
+  constraint events_kind_check CHECK ((kind = ANY (ARRAY['sandbox'::text, 'build'::text, 'deploy'::text, 'database'::text]))),
+  constraint events_pkey PRIMARY KEY (workspace_id, ts, object_id)
 );
 
-CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id, sandbox_id, ts);
+CREATE INDEX events_arrival_idx ON ONLY public.events USING btree (workspace_id, xid, seq);
+
+CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id, object_id, ts);
+
+CREATE INDEX events_xid_idx ON ONLY public.events USING btree (xid);
 
 create table "git_connects" (
   state text not null,
@@ -950,3 +959,5 @@ create sequence app_build_logs_number_seq as bigint;
 create sequence app_deployments_number_seq as bigint;
 
 create sequence control_process_numbers as integer;
+
+create sequence events_seq as bigint;

@@ -11,7 +11,8 @@
  *     --uid N             user and group
  *     --vm                binds the working directory, writable, to /vm; without it /vm stays empty
  *     --bind FROM TO      binds a file or folder to TO below the root, read-only; --bind-writable: writable
- *     --kvm               makes a /dev/kvm that the user can open, whatever the owner and mode of the host's
+ *     --kvm               makes a /dev/kvm that the user can open, whatever the owner and mode of the host's; in a user namespace
+ *                         it is the host's, with its mode
  *     --tap NAME FD       opens an existing TAP as the descriptor
  *     --listen PATH FD    opens a listening Unix socket as the descriptor; replaces PATH
  *     --join FILE         joins a control group of version 1: FILE is its `tasks`
@@ -132,10 +133,31 @@ static void bind_over(const char *from, const char *to, unsigned long flags)
 		fail("bind of %s", from);
 }
 
-static void make_node(const char *path, mode_t mode, dev_t device, uid_t owner)
+/* In a user namespace the kernel makes no device. The host's own stands in for it, with its owner and mode. */
+static void bind_node(const char *path, const char *device)
 {
-	if (mknod(path, S_IFCHR | mode, device) != 0 || chown(path, owner, owner) != 0)
+	int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (file < 0 || mount(device, path, NULL, MS_BIND, NULL) != 0 ||
+	    mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_NOSUID | MS_NOEXEC, NULL) != 0)
+		fail("%s", device);
+	close(file);
+}
+
+static void make_node(const char *name, mode_t mode, dev_t device, uid_t owner)
+{
+	const char *path = below_root(name);
+	char host[64];
+
+	if (mknod(path, S_IFCHR | mode, device) == 0) {
+		if (chown(path, owner, owner) != 0)
+			fail("%s", path);
+		return;
+	}
+	if (errno != EPERM)
 		fail("%s", path);
+	snprintf(host, sizeof host, "/%s", name);
+	bind_node(path, host);
 }
 
 static void make_devices(void)
@@ -147,10 +169,10 @@ static void make_devices(void)
 	if (mount("dev", below_root("dev"), "tmpfs", MS_NOSUID | MS_NOEXEC, "size=64k,nr_inodes=16,mode=755") != 0)
 		fail("/dev of the jail");
 	umask(0);
-	make_node(below_root("dev/null"), 0666, makedev(1, 3), 0);
-	make_node(below_root("dev/urandom"), 0444, makedev(1, 9), 0);
+	make_node("dev/null", 0666, makedev(1, 3), 0);
+	make_node("dev/urandom", 0444, makedev(1, 9), 0);
 	if (options.has_kvm)
-		make_node(below_root("dev/kvm"), 0600, kvm.st_rdev, (uid_t)options.uid);
+		make_node("dev/kvm", 0600, kvm.st_rdev, (uid_t)options.uid);
 	umask(077);
 }
 

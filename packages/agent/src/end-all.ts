@@ -21,7 +21,7 @@ try {
     'end',
   )
   await recover(host, 'end', manifests)
-  await claims?.release(restoreForwarding)
+  await claims?.release(() => restoreForwarding(config.run_dir))
   await host.store.events.close()
   process.exit(0)
 } catch (error) {

@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
+import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
 import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
+import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { startAgent } from './agent.ts'
 import { ArchiveWatch } from './sandbox/archives/archive-watch.ts'
@@ -40,6 +43,13 @@ try {
   process.exitCode = 1
 }
 
+async function listen(server: FastifyInstance, { listen: place, listen_fd: fd }: AgentConfig): Promise<void> {
+  if (fd === undefined) return void (await server.listen(place))
+  await server.ready()
+  server.server.listen({ fd })
+  await once(server.server, 'listening')
+}
+
 async function serve(): Promise<void> {
   await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
   await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
@@ -50,7 +60,7 @@ async function serve(): Promise<void> {
     control: Buffer.from(config.secret, 'base64'),
     edge: config.edge_secret === undefined ? null : Buffer.from(config.edge_secret, 'base64'),
   })
-  await server.listen(config.listen)
+  await listen(server, config)
   const bounding = boundLogs(agent.host)
   const { host } = agent
   host.usage.start()

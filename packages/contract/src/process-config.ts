@@ -42,6 +42,11 @@ const agentNetwork = z
     guest_mbit: z.int().min(1).max(100_000).default(1000),
     /** Maximum open connections of a guest to the outside. */
     guest_connections: z.int().min(1).max(65_535).default(1024),
+    /**
+     * Address at which the agent reaches a name server that listens on the host's loopback, if its own network namespace
+     * is not the host's. `null`: at its loopback address.
+     */
+    loopback_resolver: z.ipv4().nullable().default(null),
   })
   .prefault({})
 
@@ -91,6 +96,13 @@ export const agentConfig = z.strictObject({
   images_dir: z.string().startsWith('/'),
   /** Address for control and the edge. */
   listen,
+  /** A descriptor that the agent inherits: a socket that listens at that address. Without it, the agent makes one. */
+  listen_fd: z.int().min(3).optional(),
+  /**
+   * Folder of what agents of one network namespace share: the claims of slots. The agents of a host share the default. It
+   * need not survive a boot.
+   */
+  run_dir: z.string().startsWith('/').default('/run/offshoot'),
   secret: agentSecret,
   /** Shared with the edge. Without it, the agent accepts no edge. */
   edge_secret: agentSecret.optional(),

@@ -68,6 +68,11 @@ describe.skipIf(process.getuid?.() !== 0)("KVM's device, as a VM's user opens it
     expect(await canOpen(path, null)).toBe(false)
     // A jail has its own device node for the VM's user.
     expect(await findKvmDevice({ path, isJailed: true })).toEqual({ isUsable: true, group: null })
+    // In a user namespace the jail has the host's node.
+    expect(await findKvmDevice({ path, isJailed: true, ownsDevices: false })).toEqual({
+      isUsable: false,
+      reason: expect.stringContaining(`As root: chmod 666 ${path}`),
+    })
   })
 })
 

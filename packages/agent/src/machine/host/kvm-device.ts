@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { isHostRoot } from './is-host-root.ts'
 
 export const KVM_DEVICE = '/dev/kvm'
 
@@ -19,6 +20,8 @@ export interface FindKvmDevice {
   readonly isRoot?: boolean
   /** Whether VMs have a jail. The jail's device node belongs to the VM's user. */
   readonly isJailed?: boolean
+  /** Whether the agent can make device nodes and has all groups of the host. Root of a user namespace cannot. */
+  readonly ownsDevices?: boolean
 }
 
 /**
@@ -29,6 +32,7 @@ export async function findKvmDevice({
   path = KVM_DEVICE,
   isRoot = process.getuid?.() === 0,
   isJailed = false,
+  ownsDevices = isHostRoot(),
 }: FindKvmDevice = {}): Promise<KvmDevice> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {
@@ -36,9 +40,15 @@ export async function findKvmDevice({
     return { isUsable: false, reason }
   }
   if (!found.isCharacterDevice()) return { isUsable: false, reason: `${path} is not a character device` }
-  if (!isRoot || isJailed || allows(found.mode, OTHERS_READ_AND_WRITE)) return { isUsable: true, group: null }
-  if (found.gid !== 0 && allows(found.mode, GROUP_READS_AND_WRITES)) return { isUsable: true, group: found.gid }
+  if (!isRoot || (isJailed && ownsDevices) || allows(found.mode, OTHERS_READ_AND_WRITE))
+    return { isUsable: true, group: null }
   const mode = (found.mode & 0o777).toString(8).padStart(4, '0')
+  if (!ownsDevices)
+    return {
+      isUsable: false,
+      reason: `the users of VMs cannot open ${path}: its mode is ${mode}. As root: chmod 666 ${path}`,
+    }
+  if (found.gid !== 0 && allows(found.mode, GROUP_READS_AND_WRITES)) return { isUsable: true, group: found.gid }
   return {
     isUsable: false,
     reason:

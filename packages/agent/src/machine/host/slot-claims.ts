@@ -21,8 +21,6 @@ import { readHostBootId } from './boot-id.ts'
 export const BLOCK_SLOTS = 256
 /** Blocks per machine: 16,384 numbers. */
 export const MAX_BLOCKS = 64
-/** A folder that is empty after a boot, as are the machine's networks and VM processes. */
-const FOLDER = '/run/offshoot'
 const LOCK_WAIT_S = 20
 
 const claim = z.object({
@@ -45,7 +43,8 @@ export interface SlotClaimsOptions {
   readonly baseUid: number
   /** Removes the network objects that the dead agent of a block may have left, before another agent gets the block. */
   readonly clear: (block: number) => Promise<void>
-  readonly folder?: string
+  /** The folder that all agents of the machine share, or of the network namespace (`AgentConfig.run_dir`). */
+  readonly folder: string
 }
 
 export class SlotClaims {
@@ -55,7 +54,7 @@ export class SlotClaims {
 
   private constructor(options: SlotClaimsOptions) {
     this.#options = options
-    this.#folder = join(options.folder ?? FOLDER, 'slots')
+    this.#folder = join(options.folder, 'slots')
   }
 
   /** Opens the claims of this agent: its blocks from earlier starts, or a new one. @throws NoFreeSlots */

@@ -31,6 +31,8 @@ export interface GuestNetworkOptions {
   readonly range: { readonly base: string; readonly cidr: string }
   readonly exceptions: readonly EgressException[]
   readonly limits: GuestLimits
+  /** See `AgentConfig.run_dir`. */
+  readonly runDir: string
 }
 
 /** Bytes a second of a megabit a second. */
@@ -102,7 +104,7 @@ export class GuestNetwork {
   /** The host's ways out may have changed. */
   async renewUplinks(): Promise<void> {
     const uplinks = await findUplinks(this.#options.exceptions)
-    await forwardFrom(uplinks)
+    await forwardFrom(uplinks, this.#options.runDir)
     this.#mtu = await smallestMtu(uplinks)
   }
 

@@ -1,4 +1,5 @@
 import type { EgressException } from '@offshoot/contract/egress-exception'
+import { RESERVED_NETWORKS } from '@offshoot/contract/reserved-networks'
 import { TAP_PREFIX, type SlotAddress } from './slot-address.ts'
 
 /**
@@ -31,23 +32,6 @@ export interface GuestLimits {
   readonly connections: number
 }
 
-/** Addresses that are not public: private, shared, link-local with the metadata services, tests, multicast, broadcast. */
-const RESERVED = [
-  '0.0.0.0/8',
-  '10.0.0.0/8',
-  '100.64.0.0/10',
-  '127.0.0.0/8',
-  '169.254.0.0/16',
-  '172.16.0.0/12',
-  '192.0.0.0/24',
-  '192.0.2.0/24',
-  '192.88.99.0/24',
-  '192.168.0.0/16',
-  '198.18.0.0/15',
-  '198.51.100.0/24',
-  '203.0.113.0/24',
-  '224.0.0.0/3',
-]
 /** Questions to the name server a second, and at once. */
 const QUESTIONS_PER_SECOND = 200
 const QUESTIONS_BURST = 400
@@ -137,7 +121,7 @@ function sets({ slots, internet, refused }: Rules): string[] {
       'type ifname; counter',
       slots.map(({ tap }) => counted(tap)),
     ),
-    set('reserved', 'type ipv4_addr; flags interval', RESERVED),
+    set('reserved', 'type ipv4_addr; flags interval', RESERVED_NETWORKS),
     ...['sent', 'received', 'asked'].map((name) => set(name, DYNAMIC, [])),
     set('opened', 'type ipv4_addr; size 1024; flags dynamic', []),
   ]

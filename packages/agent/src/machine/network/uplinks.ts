@@ -8,8 +8,11 @@ import { runProgram } from '../host/run-program.ts'
 const ASK_MS = 20_000
 /** MTU in bytes for a host that has no uplink. */
 const DEFAULT_MTU = 1500
-/** One file for each interface on which the agent enabled forwarding. /run is empty after a boot, and so is the setting. */
-const FOLDER = '/run/offshoot/forwarding'
+/**
+ * Folder below the agents' run folder with one file for each interface on which an agent enabled forwarding. /run is empty
+ * after a boot, and so is the setting.
+ */
+const FOLDER = 'forwarding'
 
 /** The name that ip(8) prints for an interface that disappeared while routes were being listed. */
 const GONE = /^if\d+$/
@@ -56,22 +59,24 @@ async function mtuOf(name: string): Promise<number | null> {
  * Enables forwarding on the uplinks, so that replies reach guests: the kernel forwards a packet only if forwarding is on for
  * the interface it arrived on. Not host-wide: that would make the host a router between its other interfaces.
  */
-export async function forwardFrom(uplinks: readonly string[]): Promise<void> {
-  await mkdir(FOLDER, { recursive: true, mode: 0o700 })
+export async function forwardFrom(uplinks: readonly string[], runDir: string): Promise<void> {
+  const folder = join(runDir, FOLDER)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of uplinks) {
     const setting = forwardingOf(name)
     if ((await readFile(setting, 'utf8')).trim() !== '0') continue
-    await writeFile(join(FOLDER, name), '')
+    await writeFile(join(folder, name), '')
     await writeFile(setting, '1')
   }
 }
 
 /** Undoes {@link forwardFrom}. Only for the last agent of the machine. */
-export async function restoreForwarding(): Promise<void> {
-  for (const name of await readdir(FOLDER).catch(() => [])) {
+export async function restoreForwarding(runDir: string): Promise<void> {
+  const folder = join(runDir, FOLDER)
+  for (const name of await readdir(folder).catch(() => [])) {
     // The interface may be gone, and its setting with it.
     await writeFile(forwardingOf(name), '0').catch(() => undefined)
-    await rm(join(FOLDER, name), { force: true })
+    await rm(join(folder, name), { force: true })
   }
 }
 

@@ -83,14 +83,14 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<OpenedNe
   const exceptions = egress_allow.flatMap((text) => parseEgressException(text) ?? [])
   const base = cidr.split('/')[0] ?? cidr
   const clear = (block: number) => clearBlock(base, block)
-  const claims = await SlotClaims.open({ dataDir: dir.root, baseUid: BASE_UID, clear })
+  const claims = await SlotClaims.open({ dataDir: dir.root, baseUid: BASE_UID, clear, folder: config.run_dir })
   const limits = { bytesPerSecond: guest_mbit * BYTES_PER_MBIT, connections }
   const begin = async () => {
     await refuseRangeInUse(cidr)
     await findTun()
-    const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits })
+    const network = new GuestNetwork({ range: { base, cidr }, exceptions, limits, runDir: config.run_dir })
     const inUse = slotsInUse(guests).filter(({ slot }) => claims.has(slot))
-    const names = purpose === 'serve' ? await startNameServer(network) : null
+    const names = purpose === 'serve' ? await startNameServer(network, config.network.loopback_resolver) : null
     try {
       await network.start(claims.blocks, inUse, names?.port ?? null)
       const slots = new Slots({ claims, network, log })
@@ -159,8 +159,8 @@ async function withRetries(begin: () => Promise<OpenedNetwork>, log: Logger): Pr
   }
 }
 
-function startNameServer(network: GuestNetwork): Promise<NameServer> {
-  const resolvers = new Resolvers()
+function startNameServer(network: GuestNetwork, loopback: string | null): Promise<NameServer> {
+  const resolvers = new Resolvers(undefined, loopback)
   return NameServer.start({
     resolvers: async () => (await resolvers.current()).map((address) => ({ address, port: DNS_PORT })),
     isGuest: (ip) => network.isGuest(ip),

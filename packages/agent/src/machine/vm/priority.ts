@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { isHostRoot } from '../host/is-host-root.ts'
 
-const isRoot = process.getuid?.() === 0
+const isRoot = isHostRoot()
 
 /**
  * Gives a new process a low CPU priority until the signal aborts. Threads that the process starts inherit it. Does nothing

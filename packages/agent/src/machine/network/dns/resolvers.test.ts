@@ -37,3 +37,8 @@ it('re-reads a changed file, and returns nothing if there is no file', async () 
   expect(await resolvers.current(1)).toEqual([])
   expect(await resolvers.current(60_000)).toEqual(['10.0.0.1'])
 })
+
+it('replaces servers on the loopback, where that is not the loopback of the agent', async () => {
+  await writeFile(files().own, 'nameserver 127.0.0.1\nnameserver ::1\nnameserver 10.0.0.1\n')
+  expect(await new Resolvers(files(), '192.0.0.3').current()).toEqual(['192.0.0.3', '10.0.0.1'])
+})

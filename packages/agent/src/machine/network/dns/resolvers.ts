@@ -10,17 +10,21 @@ const FILES = {
 /** MAXNS of the C library (resolv.conf(5)). */
 const MAX_RESOLVERS = 3
 const STUB = /^127\.0\.0\.5[34]$/
+const LOOPBACK = /^(127\.|::1$)/
 /** Milliseconds for which the parsed files are cached. */
 const FRESH_MS = 5000
 
 /** The name servers of the host, from its current configuration files. */
 export class Resolvers {
   readonly #files: { readonly upstream: string; readonly own: string }
+  readonly #loopback: string | null
   #known: readonly string[] = []
   #readAtMs = -Infinity
 
-  constructor(files = FILES) {
+  /** @param loopback stands for the name servers on the host's loopback; `null`: they are reached as they are */
+  constructor(files = FILES, loopback: string | null = null) {
     this.#files = files
+    this.#loopback = loopback
   }
 
   /** Addresses in the order in which to query them; empty if the host has none. */
@@ -30,8 +34,13 @@ export class Resolvers {
     const own = await readResolvers(this.#files.own)
     const isStub = own.length > 0 && own.every((address) => STUB.test(address))
     const upstream = isStub && (await isFile(this.#files.upstream)) ? await readResolvers(this.#files.upstream) : []
-    this.#known = upstream.length > 0 ? upstream : own
+    const named = upstream.length > 0 ? upstream : own
+    this.#known = [...new Set(named.map((address) => this.#reachable(address)))]
     return this.#known
+  }
+
+  #reachable(address: string): string {
+    return this.#loopback !== null && LOOPBACK.test(address) ? this.#loopback : address
   }
 }
 

@@ -119,7 +119,7 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 const packageFolders = {
   kit: inOrder('. otlp'),
   edge: inOrder('agents http limits apps certificates postgres preview front .'),
-  up: inOrder('base images host services config .'),
+  up: inOrder('base rootless images host services config .'),
   e2b: inOrder('generated control base api envd code ports .'),
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { neon, neonConfig } from '@neondatabase/serverless'
-import { ensureDebianPackages } from '@offshoot/up/host/debian-packages'
+import { ensureHostReady } from '@offshoot/up/host/debian-packages'
 import { sql } from 'drizzle-orm'
 import { drizzle as drizzleHttp } from 'drizzle-orm/neon-http'
 import { drizzle } from 'drizzle-orm/node-postgres'
@@ -34,7 +34,7 @@ let database: Database
 let folder: string
 
 beforeAll(async () => {
-  await ensureDebianPackages(true, new AbortController().signal, ['postgresql-client', 'python3', 'python3-psycopg2'])
+  await ensureHostReady(true, new AbortController().signal, ['postgresql-client', 'python3', 'python3-psycopg2'])
   folder = await mkdtemp(join(tmpdir(), 'offshoot-clients-'))
   offshoot = await Offshoot.start('databases-clients', { templates: ['postgres-16'] })
   const { status, text: answer, body } = await offshoot.request('POST', '/v1/databases', { body: {} })

@@ -77,6 +77,11 @@ export class Offshoot {
     return new Offshoot(join(repository, '.offshoot/tests', `${name}-${process.pid}`), options)
   }
 
+  /** A data directory at this path, which is empty or was used before. */
+  static at(dataDir: string, options: StartOptions = {}): Offshoot {
+    return new Offshoot(dataDir, options)
+  }
+
   /** Starts a server in a copy of a prepared data directory (`seed.ts`). */
   static async start(name: string, options: StartOptions = {}): Promise<Offshoot> {
     return Offshoot.#startFromSeed(Offshoot.prepare(`${LONG}-${name}`, options))
@@ -271,9 +276,10 @@ export class Offshoot {
 
   /** Runs `bin/up --down`, which ends the services and every VM. */
   async down(): Promise<void> {
-    const child = spawn(join(repository, 'bin/up'), ['--data-dir', this.dataDir, ...this.#imagesArguments, '--down'], {
-      stdio: 'ignore',
-    })
+    const { under = [], env = {} } = this.#options
+    const line = [join(repository, 'bin/up'), '--data-dir', this.dataDir, ...this.#imagesArguments, '--down']
+    const [program = '', ...args] = [...under, ...line]
+    const child = spawn(program, args, { stdio: 'ignore', env: { ...process.env, ...env } })
     await once(child, 'exit')
     if (child.exitCode !== 0) throw new Error(`bin/up --down exited with ${child.exitCode}`)
   }

@@ -1,12 +1,14 @@
 import { access } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
-import { dataLayout, doesDataDirExist } from './base/data-layout.ts'
+import { dataLayout, type DataLayout, doesDataDirExist } from './base/data-layout.ts'
 import type { UpArguments } from './base/arguments.ts'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
 import { repositoryRoot } from './base/repository.ts'
 import { runCommand } from './base/run-command.ts'
-import { endProcess } from './services/end-process.ts'
+import { endProcess } from './base/end-process.ts'
+import { endNamespaces, GuestNamespace } from './rootless/guest-namespace.ts'
+import { isRootless } from './rootless/requirements.ts'
 import { endOrphans } from './services/orphans.ts'
 import { readRunningRecord } from './services/running-record.ts'
 import { SetupFailure } from './base/setup-failure.ts'
@@ -29,19 +31,24 @@ export async function down(args: UpArguments): Promise<void> {
   if (lock === null) throw new SetupFailure(`Another bin/up is working on ${layout.dir}.`)
   try {
     await endOrphans(layout)
-    await endVirtualMachines(layout.agentConfig)
+    if (await doesFileExist(layout.agentConfig)) await endVirtualMachines(layout)
+    await endNamespaces(layout)
   } finally {
     lock.release()
   }
 }
 
-async function endVirtualMachines(agentConfig: string): Promise<void> {
-  const wasEverStarted = await access(agentConfig).then(
+async function endVirtualMachines(layout: DataLayout): Promise<void> {
+  const guests = isRootless() ? await GuestNamespace.open(layout) : null
+  const line = [process.execPath, `${repositoryRoot}/packages/agent/src/end-all.ts`, layout.agentConfig]
+  const [file = '', ...args] = [...((await guests?.entering()) ?? []), ...line]
+  await runCommand(file, args, { deadline: Deadline.after(VMS_END_WITHIN_MS, 'ending all VMs') })
+  await guests?.takeFiles()
+}
+
+async function doesFileExist(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   )
-  if (!wasEverStarted) return
-  await runCommand(process.execPath, [`${repositoryRoot}/packages/agent/src/end-all.ts`, agentConfig], {
-    deadline: Deadline.after(VMS_END_WITHIN_MS, 'ending all VMs'),
-  })
 }

@@ -8,6 +8,7 @@ import { readSettings } from './config/settings.ts'
 import type { DataLayout } from './base/data-layout.ts'
 import { buildImages } from './images/build-images.ts'
 import type { Step } from './images/step.ts'
+import type { GuestNamespace } from './rootless/guest-namespace.ts'
 import { prepareAgent } from './prepare-agent.ts'
 import { Progress } from './images/progress.ts'
 import { ensureCluster } from './services/postgres-cluster.ts'
@@ -24,6 +25,8 @@ export interface FillDataDir {
   readonly ports: Ports
   /** Starts PostgreSQL, which keeps running. */
   readonly supervisor: Supervisor
+  /** Where the agent runs without root; `null` for root. */
+  readonly guests: GuestNamespace | null
   readonly stop: AbortSignal
 }
 
@@ -31,7 +34,15 @@ export interface FillDataDir {
  * Prepares everything that the services need: images, database cluster, configuration, the first user, bakes. Skips
  * steps that are up to date.
  */
-export async function fillDataDir({ args, layout, steps, ports, supervisor, stop }: FillDataDir): Promise<Credentials> {
+export async function fillDataDir({
+  args,
+  layout,
+  steps,
+  ports,
+  supervisor,
+  guests,
+  stop,
+}: FillDataDir): Promise<Credentials> {
   const settings = await readSettings(layout.settings)
   const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
@@ -61,6 +72,7 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     databasePassword,
     operatorKey,
     settings,
+    isRootless: guests !== null,
     commit: await readCommit(),
   })
   await removeStalePidFile(layout)
@@ -69,7 +81,13 @@ export async function fillDataDir({ args, layout, steps, ports, supervisor, stop
     waitForPostgres(layout, supervisor, stop).then(() =>
       bootstrap(layout, addressesOf(ports, args), operatorKey, stop),
     ),
-    prepareAgent(layout.agentConfig, (line) => progress.say('bakes', line), stop, args.kvm?.patience),
+    prepareAgent({
+      agentConfig: layout.agentConfig,
+      report: (line) => progress.say('bakes', line),
+      cancelled: stop,
+      patience: args.kvm?.patience,
+      under: (await guests?.entering()) ?? [],
+    }),
   )
 }
 

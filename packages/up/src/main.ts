@@ -10,8 +10,13 @@ class Stopped extends Error {
   override readonly name = 'Stopped'
 }
 
+/** Programs such as nft and mke2fs are here. Debian leaves these folders out of the PATH of users other than root. */
+const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
+
 /** @returns the exit code: 0 ended on request, 1 failed, 2 invalid command line */
 async function main(): Promise<number> {
+  const path = (process.env['PATH'] ?? '/usr/bin:/bin').split(':')
+  process.env['PATH'] = [...path, ...SYSTEM_FOLDERS.filter((folder) => !path.includes(folder))].join(':')
   const stop = new AbortController()
   const hurry = new AbortController()
   const onSignal = () => (stop.signal.aborted ? hurry : stop).abort(new Stopped())

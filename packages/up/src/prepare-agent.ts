@@ -6,16 +6,24 @@ import { SetupFailure } from './base/setup-failure.ts'
 const PREPARE_WITHIN_MS = 600_000
 const COMPLAINT_MAX_LINES = 20
 
-/**
- * Runs the agent's accelerator trial and its bakes. Fast if nothing has changed.
- * @param patience factor for the time limit, as for the agent's own limits (OFFSHOOT_KVM_PATIENCE)
- */
-export async function prepareAgent(
-  agentConfig: string,
-  report: (line: string) => void,
-  cancelled: AbortSignal,
+export interface PrepareAgent {
+  readonly agentConfig: string
+  readonly report: (line: string) => void
+  readonly cancelled: AbortSignal
+  /** Factor for the time limit, as for the agent's own limits (OFFSHOOT_KVM_PATIENCE). */
+  readonly patience?: number | undefined
+  /** A program and its arguments that start the agent's programs. */
+  readonly under: readonly string[]
+}
+
+/** Runs the agent's accelerator trial and its bakes. Fast if nothing has changed. */
+export async function prepareAgent({
+  agentConfig,
+  report,
+  cancelled,
   patience = 1,
-): Promise<void> {
+  under,
+}: PrepareAgent): Promise<void> {
   const entry = `${repositoryRoot}/packages/agent/src/prepare.ts`
   const deadline = Deadline.after(PREPARE_WITHIN_MS * patience, 'preparing the templates', cancelled)
   const complaints: string[] = []
@@ -24,7 +32,8 @@ export async function prepareAgent(
     else if (complaints.length < COMPLAINT_MAX_LINES) complaints.push(line)
   }
   try {
-    await runCommand(process.execPath, [entry, agentConfig], { deadline, onLine })
+    const [file, ...args] = [...under, process.execPath, entry, agentConfig]
+    await runCommand(file, args, { deadline, onLine })
   } catch (error) {
     deadline.throwIfOver()
     if (!(error instanceof CommandFailed)) throw error

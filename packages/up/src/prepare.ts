@@ -1,5 +1,5 @@
 import type { UpArguments } from './base/arguments.ts'
-import { ensureDebianPackages } from './host/debian-packages.ts'
+import { ensureHostReady } from './host/debian-packages.ts'
 import { checkResources, SETUP_NEEDS } from './host/resources.ts'
 import { buildImages } from './images/build-images.ts'
 import { imageSteps } from './images/image-steps.ts'
@@ -11,6 +11,6 @@ import { templatesFolder } from './base/repository.ts'
 export async function prepare(args: UpArguments, stop: AbortSignal): Promise<void> {
   const steps = await imageSteps(templatesFolder, args.templates)
   if (await isAnyMissing(steps, args.imagesDir)) await checkResources([args.imagesDir], SETUP_NEEDS)
-  await ensureDebianPackages(args.isYes, stop)
+  await ensureHostReady(args.isYes, stop)
   await buildImages(args.imagesDir, steps, new Progress(steps.map((step) => step.name)), stop)
 }

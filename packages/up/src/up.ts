@@ -10,19 +10,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './base/arguments.ts'
-import { baseUrl, HOST } from './config/configuration.ts'
+import { AGENT_LISTEN_FD, baseUrl, HOST } from './config/configuration.ts'
 import type { Credentials } from './config/credentials.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './base/data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
-import { ensureDebianPackages } from './host/debian-packages.ts'
+import { ensureHostReady } from './host/debian-packages.ts'
 import { isListening } from './host/is-listening.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
 import { NODE_OPTIONS } from './base/node-options.ts'
+import { GuestNamespace } from './rootless/guest-namespace.ts'
+import { isRootless } from './rootless/requirements.ts'
 import { readyLines } from './ready-lines.ts'
 import { repositoryRoot, templatesFolder } from './base/repository.ts'
 import { endOrphans } from './services/orphans.ts'
@@ -53,7 +55,7 @@ export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSigna
   try {
     if (existing) await endOrphans(layout)
     await checkHost(args, layout, steps)
-    await ensureDebianPackages(args.isYes, stop)
+    await ensureHostReady(args.isYes, stop)
     await makeDataDir(layout)
     lock ??= await lockDataDir(layout)
     await run(args, layout, steps, stop, hurry)
@@ -110,15 +112,20 @@ async function run(
   const givenUp = supervisor.gaveUp.then((name) => {
     throw new SetupFailure(`${name} could not be started; the reason is in ${layout.logs}/${name}.log.`)
   })
+  let guests: GuestNamespace | null = null
   try {
-    const filled = fillDataDir({ args, layout, steps, ports, supervisor, stop })
+    guests = isRootless() ? await GuestNamespace.open(layout, stop) : null
+    const filled = fillDataDir({ args, layout, steps, ports, supervisor, guests, stop })
     const credentials = await Promise.race([givenUp, filled])
     if (args.command === 'prepare') return
-    await Promise.race([givenUp, serve({ args, layout, ports, supervisor, stop }, credentials)])
+    await guests?.connect(tell)
+    await Promise.race([givenUp, serve({ args, layout, ports, supervisor, guests, stop }, credentials)])
     await Promise.race([givenUp, aborted(stop)])
   } finally {
     givenUp.catch(() => undefined)
+    guests?.stopWatching()
     await supervisor.stop(STOP_ORDER, hurry)
+    if (args.command === 'prepare') await guests?.endIfUnused()
   }
 }
 
@@ -181,10 +188,11 @@ async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRec
 }
 
 async function serve(
-  { args, layout, ports, supervisor, stop }: Omit<FillDataDir, 'steps'>,
+  { args, layout, ports, supervisor, guests, stop }: Omit<FillDataDir, 'steps'>,
   credentials: Credentials,
 ): Promise<void> {
-  supervisor.start(nodeService('agent', layout.agentConfig, ports.agent))
+  const agent = nodeService('agent', layout.agentConfig, ports.agent)
+  supervisor.start(guests === null ? agent : { ...agent, under: () => agentUnder(guests, layout, ports) })
   supervisor.start(nodeService('control', layout.controlConfig, ports.control))
   supervisor.start(nodeService('edge', layout.edgeConfig, ports.edge))
   supervisor.start(nodeService('e2b', layout.e2bConfig, ports.e2b))
@@ -199,6 +207,12 @@ function nodeService(name: 'agent' | 'control' | 'edge' | 'e2b', config: string,
   const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
   const args = [...NODE_OPTIONS, entry, config]
   return { name, file: process.execPath, args, cwd: '/', isReady: (pid) => isListening(pid, port) }
+}
+
+/** The agent's socket is one of the host's network, where control and the edge are. */
+async function agentUnder(guests: GuestNamespace, { imagesDir }: DataLayout, { agent }: Ports): Promise<string[]> {
+  const listener = [`${imagesDir}/with-listener`, HOST, String(agent), String(AGENT_LISTEN_FD)]
+  return [...listener, ...(await guests.entering())]
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

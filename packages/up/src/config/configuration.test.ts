@@ -25,6 +25,7 @@ const inputs = {
   databasePassword: 'pw',
   operatorKey: 'ofs_operator_x',
   settings: controlSettings.parse({ sign_up: 'closed' }),
+  isRootless: false,
   commit: 'abc',
 }
 

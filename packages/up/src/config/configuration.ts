@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import {
   agentConfig,
   controlConfig,
@@ -20,6 +21,7 @@ import type {
   NetworkSettings,
   PreviewSettings,
 } from '../base/arguments.ts'
+import { RESOLVER } from '../rootless/uplink.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -49,11 +51,16 @@ export interface ConfigurationInputs {
   readonly databasePassword: string
   readonly operatorKey: string
   readonly settings: Settings
+  /** Whether the agent runs in the namespaces of `rootless/guest-namespace.ts`. */
+  readonly isRootless: boolean
   readonly commit: string
 }
 
 /** All services listen on loopback. A public address with TLS is the task of the operator's reverse proxy. */
 export const HOST = '127.0.0.1'
+
+/** Descriptor of the agent's socket, where another process makes it. */
+export const AGENT_LISTEN_FD = 3
 
 export function baseUrl(ports: Ports): string {
   return `http://${HOST}:${ports.control}`
@@ -73,7 +80,8 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
     disk: inputs.disk,
-    network: inputs.network,
+    ...(inputs.isRootless && { run_dir: join(layout.agent, 'run'), listen_fd: AGENT_LISTEN_FD }),
+    network: { ...inputs.network, ...(inputs.isRootless && { loopback_resolver: RESOLVER }) },
     accelerator: inputs.accelerator,
     kvm: inputs.kvm,
     log_level: 'info',

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
+import { isRootless, type Lack, ROOTLESS_PACKAGES, rootlessLacks } from '../rootless/requirements.ts'
 
 /** Debian packages of the programs that Offshoot runs on the host. */
 function neededPackages(): readonly string[] {
@@ -19,24 +23,48 @@ function neededPackages(): readonly string[] {
     'gcc',
     'libc6-dev',
     'make',
+    ...(isRootless() ? ROOTLESS_PACKAGES : []),
   ]
 }
 
-/** @throws {SetupFailure} if packages are missing and cannot be installed, or the user refuses */
-export async function ensureDebianPackages(
+/**
+ * Checks everything that an administrator has to do once, and installs missing packages if that is allowed.
+ * @throws {SetupFailure} names everything that is missing, and the commands, if Offshoot may not or cannot install it
+ */
+export async function ensureHostReady(
   isYes: boolean,
   cancelled: AbortSignal,
   needed = neededPackages(),
 ): Promise<void> {
-  const missing = missingPackages(await installedStates(cancelled), needed)
-  if (missing.length === 0) return
-  const list = missing.join(' ')
-  if (!(await isInstallAllowed(list, isYes, cancelled)))
-    throw new SetupFailure(`Offshoot needs these Debian packages, which are not installed: ${list}.`)
-  await install(missing, cancelled)
+  const [missing, lacks] = await Promise.all([missingDebianPackages(cancelled, needed), rootlessLacks(cancelled)])
+  if (lacks.length === 0) {
+    if (missing.length === 0) return
+    if (await isInstallAllowed(missing.join(' '), isYes, cancelled)) return install(missing, cancelled)
+  }
+  throw new SetupFailure(explainLacks(missing, lacks))
 }
 
-async function installedStates(cancelled: AbortSignal): Promise<string> {
+/** @returns the needed Debian packages that are not installed @throws {SetupFailure} on a host other than Debian */
+export async function missingDebianPackages(
+  cancelled?: AbortSignal,
+  needed = neededPackages(),
+): Promise<readonly string[]> {
+  return missingPackages(await installedStates(cancelled), needed)
+}
+
+/** One sentence with everything that is missing and the commands for it. */
+export function explainLacks(missing: readonly string[], lacks: readonly Lack[]): string {
+  const packages = `these Debian packages are not installed: ${missing.join(' ')}`
+  const all = [
+    ...lacks,
+    ...(missing.length === 0 ? [] : [{ what: packages, remedy: `apt-get install -y ${missing.join(' ')}` }]),
+  ]
+  const what = all.map((lack) => lack.what).join('; ')
+  const commands = all.map(({ remedy }) => remedy).join(' && ')
+  return `Offshoot cannot start, because ${what}. As root, run once: ${commands}`
+}
+
+async function installedStates(cancelled?: AbortSignal): Promise<string> {
   const deadline = Deadline.after(20_000, 'asking for installed packages', cancelled)
   try {
     return await runCommand('dpkg-query', ['-W', '-f=${Package} ${db:Status-Status}\\n'], { deadline })
@@ -53,7 +81,9 @@ export function missingPackages(states: string, needed: readonly string[]): read
 }
 
 async function isInstallAllowed(list: string, isYes: boolean, cancelled: AbortSignal): Promise<boolean> {
-  if (isYes || process.getuid?.() === 0) return true
+  if (!isRootless()) return true
+  if (!(await hasProgram('sudo'))) return false
+  if (isYes) return true
   if (!process.stdin.isTTY) return false
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
@@ -66,10 +96,16 @@ async function isInstallAllowed(list: string, isYes: boolean, cancelled: AbortSi
   }
 }
 
+async function hasProgram(name: string): Promise<boolean> {
+  const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean)
+  const found = await Promise.allSettled(folders.map((folder) => access(join(folder, name), constants.X_OK)))
+  return found.some(({ status }) => status === 'fulfilled')
+}
+
 async function install(packages: readonly string[], cancelled: AbortSignal): Promise<void> {
   const names = packages.join(' ')
   process.stdout.write(`Installing Debian packages: ${names}\n`)
-  const asRoot = process.getuid?.() === 0 ? [] : ['sudo']
+  const asRoot = isRootless() ? ['sudo'] : []
   await apt([...asRoot, 'apt-get', 'update', '--quiet'], names, cancelled)
   await apt(
     [...asRoot, 'apt-get', 'install', '--quiet', '-y', '--no-install-recommends', ...packages],

@@ -2,7 +2,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { SetupFailure } from '../base/setup-failure.ts'
-import { missingPackages } from './debian-packages.ts'
+import { explainLacks, missingPackages } from './debian-packages.ts'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { availableMemoryBytes, checkResources } from './resources.ts'
 
@@ -10,6 +10,17 @@ describe('missingPackages', () => {
   it('counts only what is wholly installed', () => {
     const states = 'gcc installed\nmake config-files\nlibc6-dev installed\n'
     expect(missingPackages(states, ['gcc', 'make', 'nftables'])).toEqual(['make', 'nftables'])
+  })
+})
+
+describe('explainLacks', () => {
+  it('names everything in one sentence, with the commands for it', () => {
+    const lacks = [{ what: 'there is no /dev/net/tun', remedy: 'modprobe tun' }]
+    expect(explainLacks(['uidmap', 'passt'], lacks)).toBe(
+      'Offshoot cannot start, because there is no /dev/net/tun; these Debian packages are not installed: uidmap passt. ' +
+        'As root, run once: modprobe tun && apt-get install -y uidmap passt',
+    )
+    expect(explainLacks(['passt'], [])).toMatch(/because these Debian packages .*run once: apt-get install -y passt$/)
   })
 })
 

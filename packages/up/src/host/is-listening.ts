@@ -5,11 +5,13 @@ const LISTENING = '0A'
 
 /**
  * Whether this very process listens on the TCP port; a connection attempt could reach another process. Reads the
- * kernel's tables, so the process does not notice.
+ * kernel's tables, so the process does not notice. Its socket may be of our network namespace while it is in another one.
  */
 export async function isListening(pid: number, port: number): Promise<boolean> {
   const tables = await Promise.all(
-    ['tcp', 'tcp6'].map((name) => readFile(`/proc/${pid}/net/${name}`, 'utf8').catch(() => '')),
+    [pid, 'self'].flatMap((each) =>
+      ['tcp', 'tcp6'].map((name) => readFile(`/proc/${each}/net/${name}`, 'utf8').catch(() => '')),
+    ),
   )
   const wanted = new Set(tables.flatMap((table) => listeners(table, port)))
   if (wanted.size === 0) return false

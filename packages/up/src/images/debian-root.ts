@@ -4,6 +4,7 @@ import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
 import { debianMirror } from './debian-mirror.ts'
+import type { ImageRoot } from './image-root.ts'
 import { installNpmPackages } from './npm-packages.ts'
 import type { DebianRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
@@ -15,25 +16,27 @@ const BYTE_COMPILER = '/usr/bin/py3compile'
 /**
  * Builds a Debian root file system with mmdebstrap, our own Node.js and npm in /usr/local, and the recipe's own files.
  */
-export async function buildDebianRoot(recipe: DebianRecipe, recipeFolder: string, work: StepWork): Promise<RootFolder> {
-  if (process.getuid?.() !== 0)
-    throw new SetupFailure(
-      `Building the image "${recipe.name}" needs root: run bin/up once as root, or set OFFSHOOT_TEMPLATES=minimal to do without it.`,
-    )
+export async function buildDebianRoot(
+  recipe: DebianRecipe,
+  recipeFolder: string,
+  work: StepWork,
+  imageRoot: ImageRoot,
+): Promise<RootFolder> {
   const path = join(work.folder, 'root')
   const hooks = recipe.compile_python_last ? await withoutByteCompiler(work.folder) : []
-  await runCommand('mmdebstrap', [...hooks, ...(await mmdebstrapArguments(recipe, recipeFolder, path))], {
+  const mode = `--mode=${imageRoot.mode}`
+  await imageRoot.run('mmdebstrap', [mode, ...hooks, ...(await mmdebstrapArguments(recipe, recipeFolder, path))], {
     deadline: work.deadline,
     onLine: (line) => {
       const step = /^I: (installing.*|extracting.*|downloading.*)\.\.\.$/.exec(line)?.[1]
       if (step !== undefined) work.report(step)
     },
   })
-  if (recipe.compile_python_last) await compilePython(path, work)
+  if (recipe.compile_python_last) await compilePython(path, work, imageRoot)
   await installNode(path)
   await cp(join(recipeFolder, 'files'), path, { recursive: true })
   const npmVersions = await installNpmPackages(recipe, recipeFolder, path, work)
-  await runCommand('chroot', [path, '/bin/sh', '-eu'], {
+  await imageRoot.runInside(path, ['/bin/sh', '-eu'], {
     deadline: work.deadline,
     env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
     input: await readFile(join(recipeFolder, 'setup.sh'), 'utf8'),
@@ -80,14 +83,14 @@ async function standardLibrary(root: string): Promise<string> {
   return `/usr/lib/${name}`
 }
 
-async function compilePython(root: string, work: StepWork): Promise<void> {
+async function compilePython(root: string, work: StepWork, { runInside }: ImageRoot): Promise<void> {
   work.report('compiling Python packages')
   await rm(join(root, BYTE_COMPILER))
-  const divert = ['dpkg-divert', '--quiet', '--local', '--rename', '--remove', BYTE_COMPILER]
-  await runCommand('chroot', [root, ...divert], { deadline: work.deadline })
+  const divert = ['--quiet', '--local', '--rename', '--remove', BYTE_COMPILER]
+  await runInside(root, ['dpkg-divert', ...divert], { deadline: work.deadline })
   // -j 0: as many processes as CPUs.
-  const compile = ['python3', '-m', 'compileall', '-q', '-j', '0', '/usr/lib/python3', await standardLibrary(root)]
-  await runCommand('chroot', [root, ...compile], { deadline: work.deadline })
+  const compile = ['-m', 'compileall', '-q', '-j', '0', '/usr/lib/python3', await standardLibrary(root)]
+  await runInside(root, ['python3', ...compile], { deadline: work.deadline })
 }
 
 /** Copies the Node.js that runs this program and its npm to the paths of their own distribution. */

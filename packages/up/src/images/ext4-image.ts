@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../base/run-command.ts'
+import type { RunAsRoot } from './image-root.ts'
 import type { OwnerOfPath, RootFolder } from './root-folder.ts'
 
 const SMALL_DISK_MIB = 512
@@ -22,6 +23,7 @@ export async function makeExt4(
   image: string,
   { diskMib, deviceMib }: { readonly diskMib: number; readonly deviceMib?: number | undefined },
   deadline: Deadline,
+  run: RunAsRoot = runCommand,
 ): Promise<void> {
   const journalMib = diskMib < SMALL_DISK_MIB ? 4 : 16
   const format = `-q -t ext4 -L root -m 0 -b 4096 -J size=${journalMib}`
@@ -30,7 +32,7 @@ export async function makeExt4(
   // the small journal.
   const growth = deviceMib === undefined ? '' : `,resize=${deviceMib * BLOCKS_PER_MIB}`
   const args = [...format.split(' '), ...`${zeroed}${growth}`.split(' '), '-d', root.path, image, `${diskMib}M`]
-  await runCommand('mke2fs', args, { deadline })
+  await run('mke2fs', args, { deadline })
   if (root.owners !== 'as-is') await setOwners(root.path, root.owners, image, deadline)
 }
 

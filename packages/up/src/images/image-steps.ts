@@ -6,6 +6,7 @@ import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
+import { withListenerStep } from './with-listener.ts'
 import { withTapStep } from './with-tap.ts'
 
 /**
@@ -23,6 +24,7 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     initramfsStep(),
     guestMemoryStep(),
     withTapStep(),
+    withListenerStep(),
     jailStep(),
   ]
 }

@@ -13,7 +13,10 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { SetupFailure } from '../base/setup-failure.ts'
 import { hashTexts } from './content-hash.ts'
+import { removeBuildFolder } from './image-root.ts'
 import type { Step } from './step.ts'
+
+const REMOVE_MS = 120_000
 
 /** Receives the progress of the steps, except for skipped ones. */
 export interface StepListener {
@@ -30,7 +33,7 @@ export async function runSteps(
   listener: StepListener,
 ): Promise<void> {
   const building = join(imagesDir, '.building')
-  await rm(building, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
+  await removeBuildFolder(building, Deadline.after(REMOVE_MS, 'removing an unfinished build', cancelled))
   await mkdir(building, { recursive: true })
   await mkdir(join(imagesDir, '.stamps'), { recursive: true })
 
@@ -46,7 +49,7 @@ export async function runSteps(
     hashes.set(step.name, done)
   }
   await Promise.allSettled(hashes.values())
-  await rm(building, { recursive: true, force: true })
+  await removeBuildFolder(building, Deadline.after(REMOVE_MS, 'removing what was built'))
   stop.throwIfAborted()
 
   async function settle(step: Step, before: readonly string[]): Promise<string> {
@@ -70,7 +73,7 @@ export async function runSteps(
         throw new SetupFailure(`The ${step.title} could not be made: ${(error as Error).message}`, { cause: error })
       })
     await publish(step, folder, imagesDir, hash)
-    await rm(folder, { recursive: true, force: true })
+    await removeBuildFolder(folder, deadline)
     listener.finished(step, (performance.now() - startedAtMs) / 1000)
   }
 }

@@ -1,4 +1,4 @@
-import { chmod, link, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { chmod, link, mkdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { templateImage, type TemplateImage } from '@offshoot/contract/template-image'
 import { repositoryRoot } from '../base/repository.ts'
@@ -7,6 +7,7 @@ import { hashTexts, hashTree } from './content-hash.ts'
 import { buildDebianRoot } from './debian-root.ts'
 import { debianArchitecture } from './debian-package.ts'
 import { makeExt4 } from './ext4-image.ts'
+import { removeBuildFolder, type RunAsRoot, withImageRoot } from './image-root.ts'
 import type { Recipe, TemplateRecipe } from './recipe.ts'
 import type { RootFolder } from './root-folder.ts'
 import type { Step, StepWork } from './step.ts'
@@ -40,18 +41,36 @@ async function build(recipe: Recipe, recipeFolder: string, work: StepWork, outpu
     await shareDisk(recipe, work, output, version)
     return
   }
-  const root =
-    recipe.made_of === 'busybox'
-      ? await buildBusyboxRoot(recipe, recipeFolder, work)
-      : await buildDebianRoot(recipe, recipeFolder, work)
+  if (recipe.made_of === 'busybox') {
+    await writeImage(recipe, await buildBusyboxRoot(recipe, recipeFolder, work), { work, output, version })
+    return
+  }
+  await withImageRoot(work.deadline.signal, async (imageRoot) => {
+    const root = await buildDebianRoot(recipe, recipeFolder, work, imageRoot)
+    await writeImage(recipe, root, { work, output, version, run: imageRoot.run })
+  })
+}
+
+interface Writing {
+  readonly work: StepWork
+  readonly output: string
+  readonly version: string
+  readonly run?: RunAsRoot
+}
+
+async function writeImage(
+  recipe: Exclude<Recipe, TemplateRecipe>,
+  root: RootFolder,
+  { work, output, version, run }: Writing,
+): Promise<void> {
   work.report('writing the file system')
   await mkdir(output, { recursive: true })
   const image = join(output, 'rootfs.ext4')
   const deviceMib = recipe.made_of === 'debian' ? recipe.device_mb : undefined
-  await makeExt4(root, image, { diskMib: recipe.disk_mb, deviceMib }, work.deadline)
+  await makeExt4(root, image, { diskMib: recipe.disk_mb, deviceMib }, work.deadline, run)
   if (deviceMib !== undefined) await truncate(image, deviceMib * 1024 ** 2)
   await chmod(image, 0o444) // guests' overlays depend on it; a write would corrupt them
-  await rm(root.path, { recursive: true, force: true })
+  await removeBuildFolder(root.path, work.deadline)
   await writeFile(join(output, 'template.json'), `${JSON.stringify(describe(recipe, version, root), null, 2)}\n`)
 }
 

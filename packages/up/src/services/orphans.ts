@@ -5,7 +5,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { identifyProcess, isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import type { DataLayout } from '../base/data-layout.ts'
-import { endProcess } from './end-process.ts'
+import { endProcess } from '../base/end-process.ts'
 import { readRunningRecord, type ServiceName } from './running-record.ts'
 import { STOP_ORDER, STOPPING } from './stopping.ts'
 

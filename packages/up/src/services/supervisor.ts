@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { Backoff } from './backoff.ts'
-import { endProcess } from './end-process.ts'
+import { endProcess } from '../base/end-process.ts'
 import { boundLog, openLog } from './log-file.ts'
 import type { ServiceName } from './running-record.ts'
 import { STOPPING } from './stopping.ts'
@@ -24,6 +24,8 @@ export interface Service {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env?: Readonly<Record<string, string>>
+  /** Returns a program and its arguments that start the service's own command line, at each start. */
+  readonly under?: () => Promise<readonly string[]>
   /** Whether this process serves; called every 100 ms until it does. Never rejects. */
   readonly isReady: (pid: number) => Promise<boolean>
 }
@@ -101,7 +103,13 @@ export class Supervisor {
   /** @returns how it ended, as text, and whether it was ever ready */
   async #runOnce(service: Service): Promise<{ how: string; wasReady: boolean }> {
     const log = await openLog(this.#logPath(service.name))
-    const child = spawn(service.file, service.args, {
+    const under = await service.under?.().catch((error: Error) => error)
+    if (under instanceof Error) {
+      await log.close()
+      return { how: under.message, wasReady: false }
+    }
+    const [file = '', ...args] = [...(under ?? []), service.file, ...service.args]
+    const child = spawn(file, args, {
       cwd: service.cwd,
       env: { ...process.env, ...service.env },
       stdio: ['ignore', log.fd, log.fd],

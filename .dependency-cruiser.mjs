@@ -80,10 +80,10 @@ const controlLayers = {
   'kinds/billing': inOrder('model limits metering .'),
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],
-  'kinds/sandboxes': inOrder('lsp model events lifecycle ports snapshots forks .'),
+  'kinds/sandboxes': inOrder('lsp model events lifecycle ports links snapshots forks .'),
   'kinds/databases': inOrder('model broker .'),
   'kinds/apps': inOrder(
-    'model certificates deployments previews domains git-provider project dependency-cache deploying instances .',
+    'model links preview-access certificates deployments previews domains git-provider project dependency-cache deploying instances .',
   ),
   mcp: ['.'],
 }
@@ -118,7 +118,7 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 /** The folders of smaller packages, lowest first; `.` stands for the files directly in `src`. */
 const packageFolders = {
   kit: inOrder('. otlp'),
-  edge: inOrder('agents http limits apps certificates postgres preview front .'),
+  edge: inOrder('agents http limits apps access certificates postgres preview front .'),
   up: inOrder('base rootless images host services config .'),
   e2b: inOrder('generated control base api envd code ports .'),
 }

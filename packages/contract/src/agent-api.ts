@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { diskRoom } from './agent-disk.ts'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
-import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus } from './sandbox.ts'
+import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus, visibility } from './sandbox.ts'
 import { sandboxLimits } from './sandbox-limits.ts'
 import { agentTemplate } from './template.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
@@ -108,6 +108,8 @@ export const createOnAgentBody = z.object({
   persistent: z.boolean().default(false),
   idle_timeout_seconds: z.int().min(1).default(DEFAULT_IDLE_TIMEOUT_SECONDS),
   egress: egress.default('internet'),
+  /** `private`: the edge opens a port only for a visitor whom it has admitted (`ADMITTED_HEADER`). */
+  visibility: visibility.default('public'),
   /** Default: no limits. */
   limits: sandboxLimits.optional(),
 })
@@ -129,6 +131,8 @@ export const agentSandbox = z.object({
   /** The sandbox that this one was forked from; `null` if it is no fork, and after promotion. */
   parent_id: z.string().nullable(),
   fork_tree_id: z.string().nullable(),
+  /** Absent from agents of older versions. */
+  visibility: visibility.default('public'),
   /** `seq` of the last record about this sandbox. */
   last_seq: z.int(),
   /**
@@ -155,6 +159,8 @@ export const agentLifecycle = z.object({
   idle_timeout_seconds: z.int(),
   /** Whole seconds since the last activity; 0 during activity. */
   idle_seconds: z.int(),
+  /** Absent from agents of older versions, which serve every port to everybody. */
+  visibility: visibility.default('public'),
 })
 export type AgentLifecycle = z.infer<typeof agentLifecycle>
 
@@ -162,6 +168,8 @@ export type AgentLifecycle = z.infer<typeof agentLifecycle>
 export const agentLifecyclePatch = z.object({
   persistent: z.boolean().optional(),
   idle_timeout_seconds: z.int().min(1).optional(),
+  /** `private` ends the edge's connections for visitors whom it has not admitted. */
+  visibility: visibility.optional(),
   /** Replaces all limits. A running sandbox gets them at once, any other at its next start. */
   limits: sandboxLimits.optional(),
 })
@@ -228,6 +236,8 @@ export const forkOnAgentBody = z.object({
     .array(z.object({ id: z.uuid(), index: z.int().min(0) }))
     .min(1)
     .max(MAX_FORK_CHILDREN),
+  /** Of each child. Default: the parent's. */
+  visibility: visibility.optional(),
   /** Limits of each child. Default: the parent's. */
   limits: sandboxLimits.optional(),
 })
@@ -259,13 +269,6 @@ export type PromoteOnAgentBody = z.infer<typeof promoteOnAgentBody>
  */
 export const agentListeners = z.object({ ports: z.array(z.int()) })
 export type AgentListeners = z.infer<typeof agentListeners>
-
-/**
- * Upgrade protocol of `GET /v1/sandboxes/{id}/ports/{port}/stream`. After the 101, the connection carries the bytes of
- * a TCP connection to that port in the sandbox. Each direction can end alone. The agent wakes a hibernated sandbox
- * first.
- */
-export const PORT_STREAM_PROTOCOL = 'offshoot-tcp'
 
 /** Maximum workspaces in one list. */
 export const MAX_SPENT_WORKSPACES = 100_000

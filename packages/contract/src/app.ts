@@ -3,6 +3,7 @@ import { env } from './env.ts'
 import { flag, integer, optional, text } from './fields.ts'
 import { createdQuery, once } from './page.ts'
 import { queryOneOf } from './query-fields.ts'
+import { visibility } from './sandbox.ts'
 
 /** Branch to deploy if the creator names none. */
 export const DEFAULT_BRANCH = 'main'
@@ -94,6 +95,8 @@ const changeable = {
   preview_deploys: optional(flag('preview_deploys')),
   /** Seconds without a request before the app hibernates. Default 600. */
   idle_timeout_seconds: optional(integer('idle_timeout_seconds', 60, 315_360_000)),
+  /** Default `public`. `private`: the app's addresses, and those of its previews, take a link or a session. */
+  visibility: optional(visibility),
 }
 
 /** Body of `POST /v1/apps`. */
@@ -138,6 +141,7 @@ export const app = z.object({
   /** Number of the pull request that this app previews. */
   pull_number: z.int().nullable(),
   idle_timeout_seconds: z.int(),
+  visibility,
   /** Stable for the app's life; valid before the first deploy. */
   url: z.string(),
   /** Address by the app's name. `null` if the name is no valid host label, or if another app has it. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { visibility } from './sandbox.ts'
 
 /**
  * The stream of apps from control to an edge: `GET /internal/apps`, server-sent events, authorized by the edge's own
@@ -63,6 +64,7 @@ export const edgeApp = z.object({
   max_instances: z.int().min(1),
   /** Whether later requests of a visitor go to the instance that answered the first one. */
   is_sticky: z.boolean(),
+  visibility,
 })
 export type EdgeApp = z.infer<typeof edgeApp>
 

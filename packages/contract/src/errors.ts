@@ -21,6 +21,8 @@ const registry = {
   scopeMissing: { status: 403, error: 'insufficient scope' },
   /** A page of another site sent the request (`/mcp`). */
   originRefused: { status: 403, error: 'origin not allowed' },
+  /** From an agent: a port of a private sandbox, for a visitor whom the edge has not admitted. */
+  previewPrivate: { status: 403, error: 'this sandbox is private' },
   /** The invitation was sent to another e-mail address. */
   invitationOfAnother: { status: 403, error: 'invitation is for another e-mail address' },
   /** The workspace's free credit is spent; `detail` explains the consequences. */
@@ -135,6 +137,8 @@ const registry = {
   tooManyBuilds: { status: 429, error: 'max builds reached', fields: ['max', 'active'] },
   /** Ports that the user has named in one sandbox. */
   tooManyPorts: { status: 429, error: 'max ports reached', fields: ['max'] },
+  /** Links of one port of a sandbox, or of one app, that have not expired. */
+  tooManyLinks: { status: 429, error: 'max links reached', fields: ['max'] },
   /** Limits of one sandbox: 512 live commands; 1024 background commands, all of which run. */
   tooManyCommands: { status: 429, error: 'too many commands in this sandbox' },
   /** Limit of one sandbox: 512 connections to its ports. */

@@ -27,7 +27,7 @@ it('has every type of the catalog with its code, and no other', () => {
   for (const [code, types] of Object.entries(specified)) {
     for (const type of types) expect([type, eventCode(type)]).toEqual([type, code])
   }
-  const own = ['sandbox.port_opened', 'sandbox.port_closed', 'sandbox.timeout_failed']
+  const own = ['sandbox.port_opened', 'sandbox.port_closed', 'sandbox.timeout_failed', 'sandbox.visibility_changed']
   const all = [...Object.values(specified).flat(), ...own]
   expect(event.shape.type.options.toSorted((a, b) => a.localeCompare(b))).toEqual(
     all.toSorted((a, b) => a.localeCompare(b)),

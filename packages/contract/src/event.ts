@@ -26,6 +26,8 @@ const catalog = {
   /** Not in the specification: a port of the sandbox began or stopped accepting connections. Metadata: `port`. */
   'sandbox.port_opened': 'ok',
   'sandbox.port_closed': 'ok',
+  /** Not in the specification. Metadata: `visibility`, the new one. */
+  'sandbox.visibility_changed': 'ok',
   /**
    * Not in the specification: control could not hibernate the sandbox at its deadline, and tries again. Once for each
    * deadline, and only in the workspace's events. Metadata: `error`, the agent's reason.

@@ -200,7 +200,17 @@ export const edgeConfig = z.strictObject({
   /** The agents whose sandboxes the edge serves, each with the secret that it shares with the edge. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Where the edge follows apps, with the secret that it shares with control. Without it, the edge serves no apps. */
-  control: z.strictObject({ url: z.url(), secret: agentSecret }).optional(),
+  control: z
+    .strictObject({
+      url: z.url(),
+      secret: agentSecret,
+      /**
+       * Control's address for browsers. A member of the workspace is sent there to open a private preview. Without it,
+       * private previews take links and keys only.
+       */
+      public_url: z.url().optional(),
+    })
+    .optional(),
   /**
    * PEM files of the operator's certificate; the edge rereads them when they change. Default: the edge's local
    * authority.

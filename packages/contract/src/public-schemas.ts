@@ -25,6 +25,7 @@ import * as org from './org.ts'
 import * as page from './page.ts'
 import * as plan from './plan.ts'
 import * as port from './port.ts'
+import * as previewLink from './preview-link.ts'
 import * as role from './role.ts'
 import * as sandboxList from './sandbox-list.ts'
 import * as sandboxLimits from './sandbox-limits.ts'
@@ -67,6 +68,7 @@ const MODULES = {
   page,
   plan,
   port,
+  'preview-link': previewLink,
   role,
   sandbox,
   'sandbox-list': sandboxList,

@@ -35,6 +35,10 @@ const network = z.object({ egress: optional(egress) }, { error: 'network must be
 export const onTimeout = z.enum(['delete', 'pause'], { error: 'on_timeout must be "delete" or "pause"' })
 export type OnTimeout = z.infer<typeof onTimeout>
 
+/** Who may open the ports of a sandbox, or an app: everybody who knows the address, or only who has a link or a session. */
+export const visibility = z.enum(['public', 'private'], { error: 'visibility must be "public" or "private"' })
+export type Visibility = z.infer<typeof visibility>
+
 /** Body of `POST /v1/sandboxes`. */
 export const createSandboxBody = z.object({
   template: requiredText('template', 64),
@@ -61,6 +65,8 @@ export const createSandboxBody = z.object({
   env,
   /** `egress` defaults to `internet`, or to the snapshot's value. */
   network: optional(network),
+  /** Default: `public`, or the snapshot's value. */
+  visibility: optional(visibility),
   /** Accepted from older clients and ignored; the template sets it. */
   cpu: optional(z.int({ error: 'cpu must be an integer' })),
   /** Accepted from older clients and ignored; the template sets it. */
@@ -68,9 +74,13 @@ export const createSandboxBody = z.object({
 })
 export type CreateSandboxBody = z.infer<typeof createSandboxBody>
 
+/** Body of `PATCH /v1/sandboxes/{id}`. */
+export const patchSandboxBody = z.object({ visibility })
+export type PatchSandboxBody = z.infer<typeof patchSandboxBody>
+
 /** A sandbox as the API shows it. Missing values are `null`. */
 export const sandbox = z.object({
-  /** UUID; also the credential for preview addresses. */
+  /** UUID; also the credential for preview addresses while `visibility` is `public`. */
   id: z.string(),
   template: z.string(),
   status: sandboxStatus,
@@ -95,6 +105,7 @@ export const sandbox = z.object({
   volumes: z.array(z.object({ name: z.string(), read_only: z.boolean() })),
   managed_by: z.enum(['app', 'database']).nullable(),
   network: z.object({ egress }),
+  visibility,
 })
 export type Sandbox = z.infer<typeof sandbox>
 

@@ -15,6 +15,7 @@ import { NO_CREDENTIALS } from './kinds/apps/model/git-credentials.ts'
 import { DnsTexts } from './kinds/apps/model/dns-texts.ts'
 import { GitProvider } from './kinds/apps/model/git-provider.ts'
 import { installationCredentials } from './kinds/apps/git-provider/installation-credentials.ts'
+import { PreviewPasses } from './kinds/apps/model/preview-passes.ts'
 import { Scaler } from './kinds/apps/model/scaler.ts'
 import { apps } from './kinds/apps/kind.ts'
 import { billing } from './kinds/billing/kind.ts'
@@ -139,6 +140,7 @@ export async function startControl(
     databaseSecrets,
     brokerConnections,
     broker: new Broker(brokerConnections),
+    previewPasses: new PreviewPasses(keyring),
     appSecrets: new Seal(keyring, 'apps'),
     certificateKeys: new Seal(keyring, 'certificates'),
     dnsTexts: new DnsTexts(config.dns_servers),

@@ -2,6 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import type { EdgeConfig } from '@offshoot/contract/process-config'
 import { isTracing, serveTraced } from '@offshoot/kit/otlp/telemetry'
 import type { Logger } from 'pino'
+import { Admissions } from './access/admissions.ts'
+import { OpenVisits } from './access/open-visits.ts'
+import { PrivateAccess } from './access/private-access.ts'
 import { Agent } from './agents/agent.ts'
 import { EdgeCredential } from './agents/edge-credential.ts'
 import { AcmeAnswers } from './apps/acme-answers.ts'
@@ -39,7 +42,11 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const wakeMs = config.limits.wake_seconds * 1000
   const agents = config.agents.map((agent) => new Agent(agent))
   const locations = new SandboxLocations(agents)
-  const pools = new GuestPools({ connections: config.limits.concurrent, wakeMs })
+  const pools = new GuestPools({
+    connections: config.limits.concurrent,
+    wakeMs,
+    onPrivate: (id) => locations.markPrivate(id),
+  })
   const limits = new SandboxLimits({
     perSecond: config.limits.requests_per_second,
     concurrent: config.limits.concurrent,
@@ -49,9 +56,24 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     config.control === undefined
       ? null
       : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), locations: apps }
+  const admissions = asking === null ? null : new Admissions(asking)
+  const visits = admissions === null ? null : new OpenVisits(admissions)
+  const access = new PrivateAccess(admissions, config.control?.public_url)
   const load = new AppLoad((id) => locations.known(id)?.status === 'running')
   const stopped = new AbortController()
-  const preview = new Preview({ suffix, locations, apps, load, pools, limits, wakeMs, trustsForwarded, log })
+  const preview = new Preview({
+    suffix,
+    locations,
+    apps,
+    access,
+    visits,
+    load,
+    pools,
+    limits,
+    wakeMs,
+    trustsForwarded,
+    log,
+  })
   const domains = {
     has: (name: string) => apps.findDomain(name) !== undefined,
     certificates: asking === null ? null : new DomainCertificates({ ...asking, log }),
@@ -86,6 +108,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     stopped.abort()
     await Promise.all(following)
     limits.stop()
+    visits?.stop()
     await pools.close()
     await Promise.all(agents.map((agent) => agent.close()))
   }

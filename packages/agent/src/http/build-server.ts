@@ -1,4 +1,4 @@
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'

@@ -25,7 +25,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     if (id === null) throw new ApiError('invalidField', { error: 'id must be a lower-case UUID' })
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
     await agent.host.store.room.admit('sandbox')
-    const { persistent, idle_timeout_seconds, egress, limits = null, env: asked } = body
+    const { persistent, idle_timeout_seconds, egress, visibility, limits = null, env: asked } = body
     const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
       createSandbox(agent.host, {
         id,
@@ -33,7 +33,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
         seed: body.without_memory ? withoutMemory(seed) : seed,
         isCold: body.without_memory,
         env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
-        settings: { persistent, idle_timeout_seconds, egress, limits },
+        settings: { persistent, idle_timeout_seconds, egress, visibility, limits },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
       }),

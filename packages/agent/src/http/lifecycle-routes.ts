@@ -65,6 +65,6 @@ export function lifecycleRoutes(server: FastifyInstance, { host, stopping }: Age
 }
 
 function showLifecycle({ manifest, activity }: Sandbox): AgentLifecycle {
-  const { persistent, idle_timeout_seconds } = manifest
-  return { persistent, idle_timeout_seconds, idle_seconds: Math.floor(activity.idleMs / 1000) }
+  const { persistent, idle_timeout_seconds, visibility } = manifest
+  return { persistent, idle_timeout_seconds, visibility, idle_seconds: Math.floor(activity.idleMs / 1000) }
 }

@@ -54,7 +54,13 @@ export class AgentInside {
       workspaceId: WORKSPACE_ID,
       seed: { ...seed, manifest: { ...seed.manifest, ...change } },
       env: {},
-      settings: { persistent: false, idle_timeout_seconds: 600, egress: 'internet', limits: null },
+      settings: {
+        persistent: false,
+        idle_timeout_seconds: 600,
+        egress: 'internet',
+        visibility: 'public',
+        limits: null,
+      },
       lineage: { parent_id: null, fork_tree_id: null },
       volumes,
     })

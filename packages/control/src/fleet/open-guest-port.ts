@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { AgentClient } from './agent-client.ts'
 import { AgentRefused } from './agent-failure.ts'

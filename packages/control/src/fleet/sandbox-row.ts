@@ -1,5 +1,5 @@
 import type { AgentId, SandboxId, WorkspaceId } from '@offshoot/contract/ids'
-import type { BootMode, Egress, OnTimeout, Sandbox, SandboxStatus } from '@offshoot/contract/sandbox'
+import type { BootMode, Egress, OnTimeout, Sandbox, SandboxStatus, Visibility } from '@offshoot/contract/sandbox'
 
 /** The feature that owns a sandbox, and its resource. Tenants cannot delete such a sandbox by itself. */
 export interface Manager {
@@ -34,6 +34,7 @@ export interface SandboxRow {
   readonly fork_tree_id: string | null
   readonly managed_by: Manager['by'] | null
   readonly egress: Egress
+  readonly visibility: Visibility
   /** Sequence number, in its agent's log, of the last record that changed this row. */
   readonly last_event_seq: number
   readonly created_at: Date
@@ -69,6 +70,7 @@ const COLUMNS = [
   'fork_tree_id',
   'managed_by',
   'egress',
+  'visibility',
   'last_event_seq',
   'created_at',
 ] as const satisfies readonly (keyof SandboxRow)[]
@@ -103,5 +105,6 @@ export function presentSandbox(row: SandboxRow): Sandbox {
     volumes: row.volumes,
     managed_by: row.managed_by === 'proof' ? 'database' : row.managed_by,
     network: { egress: row.egress },
+    visibility: row.visibility,
   }
 }

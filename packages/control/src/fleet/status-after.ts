@@ -24,6 +24,7 @@ export const STATUS_AFTER: Readonly<Record<EventType, StatusAfter | null>> = {
   'recover.unmanaged': null,
   'sandbox.port_opened': null,
   'sandbox.port_closed': null,
+  'sandbox.visibility_changed': null,
   // Never in a log: control reports it.
   'sandbox.timeout_failed': null,
   // Never in a log: the agent sends it only to a reader of a stream.

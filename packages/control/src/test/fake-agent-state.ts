@@ -14,6 +14,31 @@ import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volu
 /** The size of every sandbox. */
 export const FAKE_SIZE = { cpu: 1, memory_mb: 512 } as const
 
+/** How a sandbox was made. */
+export type FakeOrigin = Partial<
+  Pick<AgentSandbox, 'boot_mode' | 'from_snapshot' | 'parent_id' | 'fork_tree_id' | 'visibility'>
+>
+
+/** A VM as a create makes it. */
+export function fakeSandbox(id: string, workspaceId: string, template: string, origin: FakeOrigin): AgentSandbox {
+  return {
+    id,
+    workspace_id: workspaceId,
+    template,
+    status: 'running',
+    boot_ms: 80,
+    boot_mode: 'snapshot',
+    guest_ip: '10.0.2.15',
+    ...FAKE_SIZE,
+    from_snapshot: null,
+    parent_id: null,
+    fork_tree_id: null,
+    visibility: 'public',
+    ...origin,
+    last_seq: 0,
+  }
+}
+
 /** The disk of every agent. */
 export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
   total_bytes: 8 * 1024 ** 4,

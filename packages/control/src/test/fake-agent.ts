@@ -10,7 +10,7 @@ import type {
 } from '@offshoot/contract/agent-api'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
-import { FAKE_DISK, FakeAgentState, FAKE_SIZE } from './fake-agent-state.ts'
+import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 import { answer, frame, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
@@ -136,27 +136,11 @@ export class FakeAgent {
   }
 
   /** Adds a VM, as a create would. */
-  addSandbox(
-    id: string,
-    workspaceId: string,
-    template = 'base',
-    origin: Partial<Pick<AgentSandbox, 'boot_mode' | 'from_snapshot' | 'parent_id' | 'fork_tree_id'>> = {},
-  ): AgentSandbox {
-    const { boot_mode = 'snapshot', from_snapshot = null, parent_id = null, fork_tree_id = null } = origin
-    const guest = { boot_ms: 80, boot_mode, guest_ip: '10.0.2.15' } as const
-    this.state.sandboxes.set(id, {
-      id,
-      workspace_id: workspaceId,
-      template,
-      status: 'running',
-      ...guest,
-      ...FAKE_SIZE,
-      from_snapshot,
-      parent_id,
-      fork_tree_id,
-      last_seq: 0,
-    })
-    this.log('sandbox.running', id, { ...guest, from_snapshot, warm: false })
+  addSandbox(id: string, workspaceId: string, template = 'base', origin: FakeOrigin = {}): AgentSandbox {
+    const made = fakeSandbox(id, workspaceId, template, origin)
+    this.state.sandboxes.set(id, made)
+    const { boot_ms, boot_mode, guest_ip, from_snapshot } = made
+    this.log('sandbox.running', id, { boot_ms, boot_mode, guest_ip, from_snapshot, warm: false })
     const added = this.state.sandboxes.get(id)
     if (added === undefined) throw new Error('just added')
     return added
@@ -228,6 +212,7 @@ export class FakeAgent {
     workspaceId: string,
   ): Handled {
     const { persistent = false, idle_timeout_seconds = DEFAULT_IDLE_TIMEOUT_SECONDS } = lifecycle
+    const { visibility = 'public' } = lifecycle
     this.state.lifecycles.set(id, { persistent, idle_timeout_seconds })
     const from = snapshotId ?? null
     if (from !== null && this.state.snapshots.get(from)?.workspace_id !== workspaceId) {
@@ -236,7 +221,7 @@ export class FakeAgent {
     const refused = refuseAttachments(this.state, volumes)
     if (refused !== undefined) return refused
     this.state.attached.set(id, volumes)
-    return { status: 201, body: this.addSandbox(id, workspaceId, template, { from_snapshot: from }) }
+    return { status: 201, body: this.addSandbox(id, workspaceId, template, { from_snapshot: from, visibility }) }
   }
 
   #delete(id: string, workspaceId: string): Handled {

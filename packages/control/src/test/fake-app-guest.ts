@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import type { FakeAgent } from './fake-agent.ts'
 import { readAll } from './fake-answer.ts'
 

@@ -88,10 +88,13 @@ function deleteSnapshot({ state }: Checkpointing, id: string, workspaceId: strin
 }
 
 function lifecycle({ state }: Checkpointing, id: string, patch: AgentLifecyclePatch): Handled {
+  const sandbox = state.sandboxes.get(id)
+  const visibility = patch.visibility ?? sandbox?.visibility
+  if (sandbox !== undefined && visibility !== undefined) state.sandboxes.set(id, { ...sandbox, visibility })
   const current = { persistent: false, idle_timeout_seconds: DEFAULT_IDLE_TIMEOUT_SECONDS, ...state.lifecycles.get(id) }
   const changed = { ...current, ...patch }
   state.lifecycles.set(id, changed)
-  return { status: 200, body: { ...changed, idle_seconds: 7 } }
+  return { status: 200, body: { ...changed, visibility, idle_seconds: 7 } }
 }
 
 function move(agent: Checkpointing, { id, status }: AgentSandbox, action: string): Handled | undefined {
@@ -114,6 +117,7 @@ function fork(agent: Checkpointing, parent: AgentSandbox, body: ForkOnAgentBody)
     from_snapshot: snapshotId,
     parent_id: parent.id,
     fork_tree_id: treeId ?? null,
+    visibility: body.visibility ?? parent.visibility,
   } as const
   const made = children.map(({ id }) => agent.addSandbox(id, parent.workspace_id, parent.template, origin))
   // In the order in which they started, which is not the order of the request.

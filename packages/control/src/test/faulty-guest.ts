@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { json } from 'node:stream/consumers'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import type { FakeAgent } from './fake-agent.ts'
 
 /** The steps of a deployment in its sandbox. */

@@ -29,6 +29,7 @@ export async function appLists(seed: Seed): Promise<ListCase[]> {
     const times = { created_at: at(domain === 'c.example.com' ? 2 : 1), verified_at: null }
     await seed.row('app_domains', { app_id: oldest, domain, token: 'x', ...times })
   }
+  const links = await seed.three('preview_links', () => seed.link({ app_id: oldest }))
   const ofPreviews = previews.map(({ id }) => id).toReversed()
   return [
     {
@@ -47,6 +48,7 @@ export async function appLists(seed: Seed): Promise<ListCase[]> {
       },
       add: () => seed.row('apps', { ...app, id: randomUUID(), name: 'later', created_at: at(9) }),
     },
+    { path: `/v1/apps/${oldest}/links`, by: 'id', names: links, filters: created(links) },
     {
       path: `/v1/apps/${oldest}/previews`,
       by: 'id',

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Harness, Tenant } from './harness.ts'
 
 /** One list of the API, with objects in it. */
@@ -77,6 +77,10 @@ export class Seed {
     return { ...this.owned, agent_id: HOST, creator: 0 }
   }
 
+  link(values: Values) {
+    return { ...this.owned, token_hash: randomBytes(32), expires_at: '2100-01-01T00:00:00Z', ...values }
+  }
+
   sandbox(values: Values) {
     const size = { cpu: 1, memory_mb: 128, persistent: true, ttl_seconds: 0, idle_timeout_seconds: 0 }
     return { ...this.placed, template: 'base', status: 'paused', ...size, ...values }
@@ -96,7 +100,7 @@ export async function insertObjects(seed: Seed, others: readonly ListsOf[]): Pro
     `insert into agents (id, url, info, retired_at) values ($1, 'http://127.0.0.1:1', '{}', now()) on conflict do nothing`,
     [HOST],
   )
-  const kinds = [sandboxLists, databaseLists, volumeLists, templateLists, ...others]
+  const kinds = [sandboxLists, databaseLists, templateLists, ...others]
   const lists: ListCase[] = []
   for (const listsOf of kinds) lists.push(...(await listsOf(seed)))
   return lists
@@ -116,6 +120,7 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
     const event = { object_id: ts === events[0] ? newest : oldest, type: 'sandbox.paused', code: 'x', message: 'x' }
     await seed.row('events', { ...seed.owned, agent_id: HOST, ts, ...event, metadata: {} })
   }
+  const links = await seed.three('preview_links', () => seed.link({ sandbox_id: oldest, port: 80 }))
   const audit = await seed.three('audit_log', (name) => ({
     ...seed.owned,
     actor_type: 'service',
@@ -144,6 +149,7 @@ async function sandboxLists(seed: Seed): Promise<ListCase[]> {
       },
       add: () => seed.three('sandboxes', () => seed.sandbox({ created_at: at(9) })),
     },
+    { path: `/v1/sandboxes/${oldest}/ports/80/links`, by: 'id', names: links, filters: created(links) },
     {
       path: '/v1/snapshots',
       by: 'id',
@@ -232,36 +238,6 @@ async function databaseLists(seed: Seed): Promise<ListCase[]> {
         ...created(backups),
       },
     },
-  ]
-}
-
-async function volumeLists(seed: Seed): Promise<ListCase[]> {
-  const fields = { size_mb: 64, status: 'ready' }
-  const volumes = await seed.three('volumes', (name) => ({ ...seed.placed, ...fields, kind: 'volume', name }))
-  const { rows } = await seed.harness.pool.query<{ name: string }>(
-    'select name from volumes where id = any($1) order by created_at desc, id desc',
-    [volumes],
-  )
-  const names = rows.map(({ name }) => name)
-  await seed.harness.pool.query(
-    `update sandboxes set volumes = '[{"name":"first","read_only":false}]' where workspace_id = $1 and template = 'own'`,
-    [seed.tenant.workspaceId],
-  )
-  const copy = { ...seed.placed, ...fields, kind: 'snapshot', name: 'first' }
-  const snapshots = await seed.three('volumes', () => copy)
-  return [
-    {
-      path: '/v1/volumes',
-      by: 'name',
-      names,
-      filters: {
-        'name=second': ['second'],
-        'attached=true': ['first'],
-        'attached=no': names.filter((name) => name !== 'first'),
-        ...created(names),
-      },
-    },
-    { path: '/v1/volumes/first/snapshots', by: 'id', names: snapshots, filters: created(snapshots) },
   ]
 }
 

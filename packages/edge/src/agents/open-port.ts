@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { ADMITTED_HEADER, PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { sendUpgrade } from '@offshoot/kit/http-upgrades'
@@ -30,16 +30,25 @@ export class AgentAway extends Error {
   override readonly name = 'AgentAway'
 }
 
+export interface GuestPort {
+  readonly agent: Agent
+  readonly sandboxId: SandboxId
+  readonly port: number
+  /** The visitor may open a private sandbox. Agents refuse others. */
+  readonly isAdmitted?: boolean
+}
+
 /**
  * Opens a TCP connection to a port inside a sandbox; the agent wakes the sandbox if needed. Each direction can end
  * alone. Retries while the agent restarts.
  * @throws PortRefused, AgentAway, DeadlineExceeded
  */
-export async function openPort(agent: Agent, id: SandboxId, port: number, deadline: Deadline): Promise<Socket> {
+export async function openPort(target: GuestPort, deadline: Deadline): Promise<Socket> {
+  const { agent } = target
   const patience = deadline.within(AGENT_AWAY_MS, `answer of ${agent.url}`)
   for (;;) {
     try {
-      return await openOnce(agent, id, port, deadline)
+      return await openOnce(target, deadline)
     } catch (error) {
       if (!isAway(error)) throw error
       if (patience.remainingMs === 0) throw new AgentAway(`${agent.url} is away`, { cause: error })
@@ -56,14 +65,13 @@ function isAway(error: unknown): boolean {
 }
 
 async function openOnce(
-  { url, server, credential }: Agent,
-  id: SandboxId,
-  port: number,
+  { agent, sandboxId, port, isAdmitted = false }: GuestPort,
   deadline: Deadline,
 ): Promise<Socket> {
+  const { url, server, credential } = agent
   const authorization = `Bearer ${await credential.get()}`
   const span = startClientSpan('GET', server)
-  const request = httpRequest(`${url}/v1/sandboxes/${id}/ports/${port}/stream`, {
+  const request = httpRequest(`${url}/v1/sandboxes/${sandboxId}/ports/${port}/stream`, {
     // The end of one direction must not close the other.
     createConnection: () =>
       connect({ host: server['server.address'], port: server['server.port'], allowHalfOpen: true, noDelay: true }),
@@ -71,6 +79,7 @@ async function openOnce(
       connection: 'Upgrade',
       upgrade: PORT_STREAM_PROTOCOL,
       authorization,
+      ...(isAdmitted && { [ADMITTED_HEADER]: '1' }),
       ...span?.headers,
     },
   })

@@ -1,7 +1,7 @@
 import { type AgentSandbox, type AgentRecord } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
 import type { SandboxId } from '@offshoot/contract/ids'
-import type { SandboxStatus } from '@offshoot/contract/sandbox'
+import { type SandboxStatus, type Visibility, visibility as parseVisibility } from '@offshoot/contract/sandbox'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { Agent } from './agent.ts'
 
@@ -18,6 +18,8 @@ export interface SandboxLocation {
   readonly agent: Agent
   /** The agent's last report. It only saves queries; the agent's answer decides. */
   readonly status: SandboxStatus
+  /** The same: an agent refuses visitors who are not admitted to a private sandbox, whatever the edge knows. */
+  readonly visibility: Visibility
 }
 
 const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
@@ -83,7 +85,23 @@ export class SandboxLocations {
     const id = event.sandbox_id as SandboxId
     const status = STATUS_AFTER[event.type]
     if (event.type === 'sandbox.deleted') this.#locations.delete(id)
-    else if (status !== undefined) this.#set(agent, { id, status })
+    else if (event.type === 'sandbox.visibility_changed') this.#changeVisibility(id, event.metadata['visibility'])
+    else if (status !== undefined) {
+      const told = parseVisibility.safeParse(event.metadata['visibility']).data
+      this.#set(agent, { id, status, visibility: told ?? this.#locations.get(id)?.visibility ?? 'public' })
+    }
+  }
+
+  /** The agent has refused a visitor who was not admitted. */
+  markPrivate(id: SandboxId): void {
+    this.#changeVisibility(id, 'private')
+  }
+
+  /** An unknown sandbox stays unknown. The edge asks for it when somebody visits it. */
+  #changeVisibility(id: SandboxId, given: unknown): void {
+    const visibility = parseVisibility.safeParse(given).data
+    const known = this.#locations.get(id)
+    if (known !== undefined && visibility !== undefined) this.#locations.set(id, { ...known, visibility })
   }
 
   async #ask(id: SandboxId, signal: AbortSignal): Promise<SandboxLocation | null> {
@@ -96,8 +114,8 @@ export class SandboxLocations {
     return answers.find((location) => location !== null) ?? null
   }
 
-  #set(agent: Agent, { id, status }: Pick<AgentSandbox, 'id' | 'status'>): SandboxLocation {
-    const location = { agent, status }
+  #set(agent: Agent, { id, status, visibility }: Pick<AgentSandbox, 'id' | 'status' | 'visibility'>): SandboxLocation {
+    const location = { agent, status, visibility }
     this.#locations.set(id as SandboxId, location)
     if (this.#locations.size > MAX_KEPT) this.#locations.delete(this.#locations.keys().next().value as SandboxId)
     return location

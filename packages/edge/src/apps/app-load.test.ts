@@ -16,6 +16,7 @@ describe('load of an app', () => {
     sandbox_ids: [a, b, c],
     max_instances: 3,
     is_sticky: false,
+    visibility: 'public',
     is_changing: false,
     as_of: 1,
   }

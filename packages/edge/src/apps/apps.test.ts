@@ -51,6 +51,7 @@ describe('app hosts', () => {
     sandbox_ids: sandboxes.length === 0 ? [edge.id] : sandboxes,
     max_instances: 3,
     is_sticky: false,
+    visibility: 'public',
     is_changing: false,
   })
 

@@ -58,7 +58,7 @@ export class LatestApps {
     const before = locations.find(id)
     this.#questions += 1
     try {
-      const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential, ANSWER_MS)
+      const answer = await askControl(`${controlUrl}${EDGE_APPS_PATH}/${id}`, credential, { answerMs: ANSWER_MS })
       const isGone = before !== undefined && locations.find(id) === undefined
       if (answer === null) locations.remove(id)
       else if (!isGone) locations.set(edgeApp.parse(answer))

@@ -61,6 +61,16 @@ export const refusals = {
       'Resume it with `POST /v1/sandboxes/{id}/resume`, then load this page again.',
       RETRY,
     ),
+  private: () =>
+    new Refusal(
+      401,
+      'this preview is private',
+      'Open it with a link from a member of its workspace, or send the header `X-Offshoot-Preview-Token`.',
+    ),
+  /** The edge did not know it yet. By the next request it does. */
+  becamePrivate: () => new Refusal(503, 'this preview has just become private', 'Load this page again.', RETRY),
+  accessUnchecked: () =>
+    new Refusal(503, 'access to this private preview cannot be checked', 'Load this page again in a moment.', RETRY),
   portNotPublic: () =>
     new Refusal(
       403,
@@ -100,6 +110,8 @@ export function refusalOfApp(error: unknown, port: number): Refusal {
 
 function ofAgent({ status }: PortRefused, port: number): Refusal {
   switch (status) {
+    case 403:
+      return refusals.becamePrivate()
     case 404:
       return refusals.notRunning()
     case 409:

@@ -19,6 +19,12 @@ export function schemeOf({ socket }: VisitorRequest): 'http' | 'https' {
   return (socket as Partial<TLSSocket>).encrypted === true ? 'https' : 'http'
 }
 
+/** Scheme, host and port as the visitor sees them, in lower case. */
+export function originOf(request: VisitorRequest, host: string, trustsForwarded: boolean): string {
+  const given = trustsForwarded ? request.headers['x-forwarded-proto'] : undefined
+  return `${given === 'http' || given === 'https' ? given : schemeOf(request)}://${host.toLowerCase()}`
+}
+
 /** Aborts an answer, so that the visitor notices that it is incomplete. */
 export function breakOff(request: VisitorRequest, response: VisitorResponse): void {
   if (isHttp2(request)) request.stream.close(constants.NGHTTP2_INTERNAL_ERROR)

@@ -14,6 +14,8 @@ const { noSuchDatabase, tooManyConnections, outOfMemory, cannotConnectNow } = SQ
  * Errors for the agent's permanent refusals, by status. Other statuses are retried: the server inside may be starting.
  */
 const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]>> = {
+  // No database is private. Another sandbox may be, and this port opens nothing of it.
+  403: [noSuchDatabase, 'database does not exist'],
   404: [noSuchDatabase, 'database does not exist'],
   402: [cannotConnectNow, 'database is paused: the free credit of its workspace is spent'],
   409: [cannotConnectNow, 'database is paused'],
@@ -35,7 +37,7 @@ export async function openDatabase(
   if (location === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
   for (;;) {
     try {
-      return await openPort(location.agent, id, DATABASE_PORT, deadline)
+      return await openPort({ agent: location.agent, sandboxId: id, port: DATABASE_PORT }, deadline)
     } catch (error) {
       const refusal = error instanceof PortRefused ? REFUSALS[error.status] : undefined
       if (refusal !== undefined) {

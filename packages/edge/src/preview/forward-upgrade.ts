@@ -1,7 +1,7 @@
 import { type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { type HttpUpgrade, sendUpgrade } from '@offshoot/kit/http-upgrades'
-import { joinSockets } from './join-sockets.ts'
+import { type Goodbye, joinSockets } from './join-sockets.ts'
 import { refusals } from '../http/refusal.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { responseHeaders } from './response-headers.ts'
@@ -22,8 +22,8 @@ export interface UpgradeForwarded {
 
 interface Joined {
   readonly visitor: Socket
-  /** Closes the WebSocket with code 1012, so that the client reconnects. */
-  readonly end: () => void
+  /** Closes the WebSocket in the server's place. */
+  readonly end: (why: Goodbye) => void
 }
 
 /**

@@ -2,7 +2,7 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { type Dispatcher, Pool } from 'undici'
 import type { Agent } from '../agents/agent.ts'
-import { openPort } from '../agents/open-port.ts'
+import { type GuestPort, openPort, PortRefused } from '../agents/open-port.ts'
 
 /** Maximum pools. Beyond it the least recently used one is closed. */
 const MAX_POOLS = 2_000
@@ -14,12 +14,6 @@ const POOL_IDLE_MS = 10_000
 const ANSWER_MS = 10 * 60_000
 /** Maximum bytes of an answer's head. */
 const MAX_HEAD_BYTES = 64 * 1024
-
-export interface GuestPort {
-  readonly agent: Agent
-  readonly sandboxId: SandboxId
-  readonly port: number
-}
 
 /** A lease of a pool for one request. */
 export interface TakenPool {
@@ -38,20 +32,30 @@ interface Kept {
   idle: NodeJS.Timeout | undefined
 }
 
+export interface GuestPoolsOptions {
+  /** Maximum concurrent connections to one port. */
+  readonly connections: number
+  readonly wakeMs: number
+  /** Called if an agent refuses a connection because the sandbox is private. */
+  readonly onPrivate: (id: SandboxId) => void
+}
+
 /** Keep-alive connections to servers inside sandboxes, one pool per port of a sandbox. */
 export class GuestPools {
   readonly #pools = new Map<string, Kept>()
   readonly #connections: number
   readonly #wakeMs: number
+  readonly #onPrivate: (id: SandboxId) => void
 
-  /** @param connections maximum concurrent connections to one port */
-  constructor({ connections, wakeMs }: { readonly connections: number; readonly wakeMs: number }) {
+  constructor({ connections, wakeMs, onPrivate }: GuestPoolsOptions) {
     this.#connections = connections
     this.#wakeMs = wakeMs
+    this.#onPrivate = onPrivate
   }
 
   take(target: GuestPort): TakenPool {
-    const key = `${target.sandboxId}:${target.port}`
+    // Connections for admitted visitors carry no others: the agent ends the others when the sandbox becomes private.
+    const key = `${target.sandboxId}:${target.port}${target.isAdmitted === true ? ':admitted' : ''}`
     const before = this.#pools.get(key)
     if (before !== undefined && before.agent !== target.agent) this.#drop(key, before)
     const kept = this.#pools.get(key) ?? this.#open(key, target)
@@ -79,7 +83,8 @@ export class GuestPools {
     await Promise.all(pools.map(({ pool }) => pool.destroy()))
   }
 
-  #open(key: string, { agent, sandboxId, port }: GuestPort): Kept {
+  #open(key: string, target: GuestPort): Kept {
+    const { agent, sandboxId, port } = target
     const pool = new Pool('http://sandbox', {
       connections: this.#connections,
       pipelining: 1,
@@ -92,9 +97,12 @@ export class GuestPools {
       connect: (_options, callback) => {
         // undici wants a callback.
         // oxlint-disable promise/no-callback-in-promise
-        openPort(agent, sandboxId, port, Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)).then(
+        openPort(target, Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)).then(
           (socket) => callback(null, socket),
-          (error: Error) => callback(error, null),
+          (error: Error) => {
+            if (error instanceof PortRefused && error.status === 403) this.#onPrivate(sandboxId)
+            callback(error, null)
+          },
         )
         // oxlint-enable promise/no-callback-in-promise
       },

@@ -8,14 +8,21 @@ const LAST_WORDS_MS = 30_000
 
 /** Milliseconds for the server to complete a frame, and for the visitor to close its side. */
 const GOODBYE_MS = 5_000
-/** Close code "service restart" (IANA registry of RFC 6455), after which clients reconnect. */
-const SERVICE_RESTART = 1012
+/** Why the edge closes a WebSocket: a code of the IANA registry of RFC 6455, and a text. */
+export interface Goodbye {
+  readonly code: number
+  readonly reason: string
+}
+/** "Service restart", after which clients reconnect. */
+export const REPLACED: Goodbye = { code: 1012, reason: 'another version serves now' }
+/** "Policy violation". */
+export const NO_LONGER_ADMITTED: Goodbye = { code: 1008, reason: 'access to this preview has ended' }
 
 /**
  * Joins two connections: bytes pass unchanged, each direction can end alone, and a reset is passed on as a reset.
  * @returns a function that closes both with a WebSocket close frame, at the server's next frame boundary
  */
-export function joinSockets(visitor: Socket, server: Socket): () => void {
+export function joinSockets(visitor: Socket, server: Socket): (why: Goodbye) => void {
   for (const socket of [visitor, server]) {
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     socket.setNoDelay(true)
@@ -26,10 +33,10 @@ export function joinSockets(visitor: Socket, server: Socket): () => void {
   server.pipe(visitor)
   watch(visitor, server)
   watch(server, visitor)
-  return () => sayGoodbye(visitor, server, frames)
+  return (why) => sayGoodbye(visitor, server, frames, why)
 }
 
-function sayGoodbye(visitor: Socket, server: Socket, frames: WebSocketFrames): void {
+function sayGoodbye(visitor: Socket, server: Socket, frames: WebSocketFrames, { code, reason }: Goodbye): void {
   const timer = setTimeout(() => visitor.destroy(), GOODBYE_MS).unref()
   visitor.once('close', () => {
     clearTimeout(timer)
@@ -40,7 +47,7 @@ function sayGoodbye(visitor: Socket, server: Socket, frames: WebSocketFrames): v
     server.unpipe(visitor)
     visitor.unpipe(server)
     server.pause()
-    visitor.end(frames.hasClosed ? Buffer.alloc(0) : closeFrame(SERVICE_RESTART, 'another version serves now'))
+    visitor.end(frames.hasClosed ? Buffer.alloc(0) : closeFrame(code, reason))
     visitor.resume()
   }
   if (frames.isWhole) close()

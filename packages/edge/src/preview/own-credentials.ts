@@ -1,8 +1,9 @@
-/** Credentials for Offshoot's own API that reach the edge by mistake. No sandbox may see them. */
+/** Credentials of Offshoot's own. No sandbox may see them: neither those for private previews nor the API's. */
+import { PREVIEW_TOKEN_QUERY } from '@offshoot/contract/preview-access'
 
 /** API keys and broker tokens (`Authorization: Bearer ofs_…`, with any scheme). */
 const OWN_TOKEN = /^\s*\S+\s+ofs_/i
-const OWN_TOKEN_IN_QUERY = /^access_token=ofs_/i
+const OWN_TOKEN_IN_QUERY = new RegExp(`^(?:access_token=ofs_|${PREVIEW_TOKEN_QUERY}=)`, 'i')
 const OWN_AUDIENCE = 'offshoot'
 /** Session cookies of user accounts. */
 const OWN_COOKIE = /^(__Secure-|__Host-)?(better-auth|offshoot)[._-]/i
@@ -32,10 +33,15 @@ export function withoutOwnCookies(value: string): string | null {
   return others.length === 0 ? null : others.join(';').trim()
 }
 
-/** The request target without Offshoot's tokens in the query. */
+/** Whether a `Set-Cookie` of a server inside would replace a cookie of Offshoot's own. */
+export function setsOwnCookie(value: string): boolean {
+  return OWN_COOKIE.test(value.trimStart())
+}
+
+/** A request target, or a whole address, without Offshoot's tokens in the query. */
 export function withoutOwnToken(target: string): string {
   const at = target.indexOf('?')
-  if (at === -1 || !target.includes('ofs_', at)) return target
+  if (at === -1 || !(target.includes('ofs_', at) || target.includes(PREVIEW_TOKEN_QUERY, at))) return target
   const kept = target
     .slice(at + 1)
     .split('&')

@@ -2,19 +2,22 @@
  * Preview hosts `<port>-<sandbox id>.<suffix>` lead to that port of that sandbox. App hosts lead to the app's serving
  * version: `<app id>.<suffix>`, the host of its name, and its domains.
  *
- * For each request: parse the host, find the sandbox, check its limits, forward. Every refusal happens before anything
+ * For each request: parse the host, find the sandbox, admit the visitor if it is private, check its limits, forward. Every refusal happens before anything
  * is sent to the sandbox.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { CODE_PORT } from '@offshoot/contract/code'
 import type { EdgeApp } from '@offshoot/contract/edge-app'
+import type { PreviewCheck } from '@offshoot/contract/preview-access'
 import { parsePreviewHost, type PreviewHost } from '@offshoot/contract/preview-address'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { Logger } from 'pino'
-import { openPort, PortRefused } from '../agents/open-port.ts'
+import type { OpenVisits } from '../access/open-visits.ts'
+import type { PrivateAccess } from '../access/private-access.ts'
+import { type GuestPort, openPort, PortRefused } from '../agents/open-port.ts'
 import type { SandboxLocation, SandboxLocations } from '../agents/sandbox-locations.ts'
 import type { AppLoad, UnderWay } from '../apps/app-load.ts'
 import type { AppLocations } from '../apps/app-locations.ts'
@@ -22,11 +25,12 @@ import { stickyHeaders, stickyToken } from '../apps/sticky.ts'
 import type { SandboxLimits } from '../limits/sandbox-limits.ts'
 import { forward } from './forward.ts'
 import { forwardUpgrade, type UpgradeForwarded } from './forward-upgrade.ts'
-import type { GuestPools, GuestPort } from './guest-pools.ts'
+import type { GuestPools } from './guest-pools.ts'
+import { type Goodbye, NO_LONGER_ADMITTED, REPLACED } from './join-sockets.ts'
 import { withoutOwnToken } from './own-credentials.ts'
 import { Refusal, refusalOf, refusalOfApp, refusals, sendRefusal } from '../http/refusal.ts'
 import { requestHeaders } from './request-headers.ts'
-import { hostOf, targetOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
+import { breakOff, hostOf, originOf, targetOf, type VisitorRequest, type VisitorResponse } from '../http/visitor.ts'
 
 /** Milliseconds to find an unknown sandbox. */
 const FIND_MS = 2_000
@@ -35,6 +39,9 @@ export interface PreviewOptions {
   readonly suffix: string
   readonly locations: SandboxLocations
   readonly apps: AppLocations
+  readonly access: PrivateAccess
+  /** `null` if the edge has no control, and so admits nobody to a private preview. */
+  readonly visits: OpenVisits | null
   readonly load: AppLoad
   readonly pools: GuestPools
   readonly limits: SandboxLimits
@@ -43,17 +50,32 @@ export interface PreviewOptions {
   readonly log: Logger
 }
 
-interface Wanted extends PreviewHost {
-  /** As the visitor wrote it. */
-  readonly host: string
-  readonly target: string
+interface Found extends PreviewHost {
   /** `null` for a request to the sandbox's own address. */
   readonly app: EdgeApp | null
 }
 
+/** A private app that has no version to serve. Only admitted visitors learn that. */
+interface Idle {
+  readonly app: EdgeApp
+  readonly refusal: Refusal
+}
+
+interface Visit {
+  readonly request: VisitorRequest
+  readonly response: VisitorResponse
+  readonly expectsContinue: boolean
+  /** As the visitor wrote it. */
+  readonly host: string
+  /** Path and query, as the visitor sent them. */
+  readonly givenTarget: string
+  /** The same without Offshoot's tokens. */
+  readonly target: string
+}
+
 interface UpgradedTo {
   readonly sandboxId: SandboxId
-  readonly end: () => void
+  readonly end: (why: Goodbye) => void
 }
 
 export class Preview {
@@ -74,15 +96,15 @@ export class Preview {
       sendRefusal(request, response, found)
       return true
     }
-    const target = targetOf(request, host)
-    if (target === null) {
+    const givenTarget = targetOf(request, host)
+    if (givenTarget === null) {
       sendRefusal(request, response, refusals.badRequest('the request names two hosts'))
       return true
     }
-    const wanted = { ...found, host, target: withoutOwnToken(target) }
-    this.#serve(wanted, request, response, expectsContinue).catch((error: unknown) =>
-      this.#refuse(wanted, request, response, error),
-    )
+    const target = withoutOwnToken(givenTarget)
+    const visit = { request, response, expectsContinue, host, givenTarget, target }
+    const served = 'refusal' in found ? this.#refuseIdle(found, visit) : this.#serve(found, visit)
+    served.catch((error: unknown) => this.#refuse(found, request, response, error))
     return true
   }
 
@@ -92,7 +114,7 @@ export class Preview {
   }
 
   /** `null` if the host is neither a preview nor an app host. */
-  #lookUp(host: string, request: VisitorRequest): (PreviewHost & Pick<Wanted, 'app'>) | Refusal | null {
+  #lookUp(host: string, request: VisitorRequest): Found | Idle | Refusal | null {
     const { suffix, apps, load } = this.#options
     const preview = parsePreviewHost(host, suffix)
     if (preview?.port === CODE_PORT) return refusals.portNotPublic()
@@ -101,40 +123,37 @@ export class Preview {
     if (app === undefined) return null
     const sandboxId = load.pick(app, stickyToken(app, request))
     if (sandboxId !== undefined) return { sandboxId, port: app.port, app }
-    return app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
+    const refusal = app.state === 'building' ? refusals.firstBuild() : refusals.noCodeDeployed()
+    return app.visibility === 'private' ? { app, refusal } : refusal
   }
 
   /** After a switch to another version, upgraded connections to the old one are closed. Running requests finish. */
   #endReplaced(sandboxIds: ReadonlySet<SandboxId>): void {
     this.#options.pools.letGo(sandboxIds)
-    for (const { sandboxId, end } of this.#upgraded.values()) if (sandboxIds.has(sandboxId)) end()
+    for (const { sandboxId, end } of this.#upgraded.values()) if (sandboxIds.has(sandboxId)) end(REPLACED)
   }
 
-  async #serve(
-    wanted: Wanted,
-    request: VisitorRequest,
-    response: VisitorResponse,
-    expectsContinue: boolean,
-  ): Promise<void> {
+  async #serve(found: Found, visit: Visit): Promise<void> {
     const { locations, pools, trustsForwarded } = this.#options
-    const { sandboxId, port, target, app } = wanted
-    const location = locations.known(sandboxId) ?? (await this.#find(wanted, request))
-    const underWay = this.#begin(wanted)
+    const { sandboxId, port, app } = found
+    const { request, response, expectsContinue, host, target } = visit
+    const location = locations.known(sandboxId) ?? (await this.#find(found, request))
+    const isPrivate = location.visibility === 'private' || app?.visibility === 'private'
+    const admission = isPrivate ? await this.#admit(found, visit) : null
+    if (isPrivate && admission === null) return
+    const underWay = this.#begin(found)
     try {
-      const guest = { agent: location.agent, sandboxId, port }
-      const headers = requestHeaders(request, wanted.host, trustsForwarded)
+      const guest = { agent: location.agent, sandboxId, port, isAdmitted: isPrivate }
+      const headers = requestHeaders(request, host, trustsForwarded)
       const upgrade = upgradeOf(request as IncomingMessage)
       if (upgrade !== undefined) {
         // Only HTTP/1.1 has upgrades.
-        await this.#upgrade(
-          guest,
-          app,
-          { request: request as IncomingMessage, response, upgrade, headers, target },
-          underWay,
-        )
+        const forwarded = { request: request as IncomingMessage, response, upgrade, headers, target }
+        await this.#upgrade(guest, app, admission, forwarded, underWay)
         return
       }
       await this.#wake(location, guest)
+      if (admission !== null) this.#watch(admission, visit)
       const added = stickyHeaders(app, sandboxId, request)
       forward(pools.take(guest), { request, response, headers, target, port, expectsContinue, added }, underWay.end)
     } catch (error) {
@@ -143,7 +162,29 @@ export class Preview {
     }
   }
 
-  async #find({ sandboxId }: Wanted, { socket }: VisitorRequest): Promise<SandboxLocation> {
+  /** @returns the credential that admits the visitor; `null` if the visitor was answered. @throws Refusal 401, 503 */
+  #admit(found: Found | Idle, { request, response, host, givenTarget, target }: Visit): Promise<PreviewCheck | null> {
+    const { access, trustsForwarded } = this.#options
+    const subject =
+      'refusal' in found || found.app !== null
+        ? { app_id: (found.app as EdgeApp).id }
+        : { sandbox_id: found.sandboxId, port: found.port }
+    const origin = originOf(request, host, trustsForwarded)
+    return access.admit({ request, response, origin, subject, givenTarget, target })
+  }
+
+  async #refuseIdle(idle: Idle, visit: Visit): Promise<void> {
+    if ((await this.#admit(idle, visit)) !== null) sendRefusal(visit.request, visit.response, idle.refusal)
+  }
+
+  /** Ends the answer when the visitor is admitted no longer. */
+  #watch(admission: PreviewCheck, { request, response }: Visit): void {
+    const leave = this.#options.visits?.add(admission, () => breakOff(request, response)) ?? (() => undefined)
+    response.once('close', leave)
+    if (response.destroyed) leave()
+  }
+
+  async #find({ sandboxId }: Found, { socket }: VisitorRequest): Promise<SandboxLocation> {
     const visitor = socket.remoteAddress ?? ''
     const location = await this.#options.locations.find(sandboxId, visitor, AbortSignal.timeout(FIND_MS))
     if (location === null) throw refusals.unknownSandbox()
@@ -158,7 +199,7 @@ export class Preview {
   }
 
   /** @throws Refusal 429 */
-  #begin({ sandboxId, app }: Wanted): UnderWay {
+  #begin({ sandboxId, app }: Found): UnderWay {
     const { limits, load } = this.#options
     const endOfLimit = limits.begin(sandboxId)
     if (app === null) return { upgraded: () => undefined, end: endOfLimit }
@@ -173,6 +214,7 @@ export class Preview {
   async #upgrade(
     guest: GuestPort,
     app: EdgeApp | null,
+    admission: PreviewCheck | null,
     forwarded: UpgradeForwarded,
     { upgraded, end }: UnderWay,
   ): Promise<void> {
@@ -185,27 +227,33 @@ export class Preview {
     upgraded()
     const { visitor } = joined
     this.#upgraded.set(visitor, { sandboxId: guest.sandboxId, end: joined.end })
+    const leave = admission && this.#options.visits?.add(admission, () => joined.end(NO_LONGER_ADMITTED))
     const forget = () => {
       this.#upgraded.delete(visitor)
+      leave?.()
       end()
     }
     visitor.once('close', forget)
     if (visitor.destroyed) forget()
     // Another version took over while the upgrade was in progress.
     else if (app !== null && this.#options.apps.find(app.id)?.sandbox_ids.includes(guest.sandboxId) !== true)
-      joined.end()
+      joined.end(REPLACED)
   }
 
-  #open({ agent, sandboxId, port }: GuestPort): Promise<Socket> {
-    const deadline = Deadline.after(this.#options.wakeMs, `port ${port} of ${sandboxId}`)
-    return openPort(agent, sandboxId, port, deadline)
+  #open(guest: GuestPort): Promise<Socket> {
+    return openPort(guest, Deadline.after(this.#options.wakeMs, `port ${guest.port} of ${guest.sandboxId}`))
   }
 
-  #refuse({ sandboxId, port, app }: Wanted, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
-    // The sandbox was deleted, and the event has not arrived yet.
-    if (error instanceof PortRefused && error.status === 404) this.#options.locations.forget(sandboxId)
-    const refusal = app !== null ? refusalOfApp(error, port) : refusalOf(error, port)
-    if (refusal.status >= 500) this.#options.log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')
+  #refuse(found: Found | Idle, request: VisitorRequest, response: VisitorResponse, error: unknown): void {
+    const { locations, log } = this.#options
+    const { sandboxId, port } = 'refusal' in found ? { sandboxId: null, port: found.app.port } : found
+    if (error instanceof PortRefused && sandboxId !== null) {
+      // The sandbox was deleted, or became private, and the event has not arrived yet.
+      if (error.status === 404) locations.forget(sandboxId)
+      if (error.status === 403) locations.markPrivate(sandboxId)
+    }
+    const refusal = found.app !== null ? refusalOfApp(error, port) : refusalOf(error, port)
+    if (refusal.status >= 500) log.debug({ err: error, sandbox_id: sandboxId, port }, 'preview refused')
     sendRefusal(request, response, refusal)
   }
 }

@@ -1,6 +1,7 @@
+import { PREVIEW_TOKEN_HEADER } from '@offshoot/contract/preview-access'
 import { traceHeaders } from '@offshoot/kit/otlp/telemetry'
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
-import { isOwnAuthorization, withoutOwnCookies } from './own-credentials.ts'
+import { isOwnAuthorization, withoutOwnCookies, withoutOwnToken } from './own-credentials.ts'
 import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
 import { isHttp2, schemeOf, type VisitorRequest } from '../http/visitor.ts'
 
@@ -9,6 +10,7 @@ const REPLACED = new Set([
   'expect',
   'forwarded',
   'host',
+  PREVIEW_TOKEN_HEADER,
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-port',
@@ -48,6 +50,7 @@ export function requestHeaders(request: VisitorRequest, host: string, trustsForw
 
 function withoutOurs(name: string, value: string): string | null {
   if (name === 'authorization') return isOwnAuthorization(value) ? null : value
+  if (name === 'referer') return withoutOwnToken(value)
   return name === 'cookie' ? withoutOwnCookies(value) : value
 }
 

@@ -1,4 +1,5 @@
 import { isHopByHop, namedByConnection } from './hop-by-hop.ts'
+import { setsOwnCookie } from './own-credentials.ts'
 import { REQUEST_ID } from '../http/request-id.ts'
 
 const CONNECTION = 'connection'
@@ -26,6 +27,7 @@ function passedOn(raw: readonly (Buffer | string)[]): string[] {
     const value = fields[at + 1] as string
     const lower = name.toLowerCase()
     if (lower === REQUEST_ID || isHopByHop(lower, connection)) continue
+    if (lower === 'set-cookie' && setsOwnCookie(value)) continue
     headers.push(name, lower === 'set-cookie' ? value.replace(DOMAIN, '') : value)
   }
   return headers

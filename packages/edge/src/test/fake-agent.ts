@@ -6,6 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
+import { ADMITTED_HEADER } from '@offshoot/contract/port-stream'
 import { jwtVerify } from 'jose'
 
 export class FakeAgent {
@@ -17,6 +18,8 @@ export class FakeAgent {
   onOpen: (id: string, port: number) => Promise<number | null> | number | null = () => null
   readonly #followers = new Set<ServerResponse>()
   readonly #sockets = new Set<Duplex>()
+  /** Streams for visitors whom the edge has not admitted, by sandbox. */
+  readonly #unadmitted = new Map<Duplex, string>()
   /** Ids of sandboxes that the edge queried one by one. */
   readonly asked: string[] = []
   /** Awaited before the answer to such a query. */
@@ -57,7 +60,8 @@ export class FakeAgent {
     await once(server, 'close')
   }
 
-  add(id: string, status: AgentSandbox['status'] = 'running'): void {
+  add(id: string, status?: AgentSandbox['status'], visibility?: AgentSandbox['visibility']): void {
+    const before = this.sandboxes.get(id)
     const fixed = {
       workspace_id: id,
       template: 'base',
@@ -68,20 +72,31 @@ export class FakeAgent {
       memory_mb: 512,
     }
     const origin = { from_snapshot: null, parent_id: null, fork_tree_id: null }
-    this.sandboxes.set(id, { id, status, ...fixed, ...origin, last_seq: this.#seq })
+    const shown = {
+      status: status ?? before?.status ?? 'running',
+      visibility: visibility ?? before?.visibility ?? 'public',
+    }
+    this.sandboxes.set(id, { id, ...shown, ...fixed, ...origin, last_seq: this.#seq })
   }
 
   /** Appends an event to the log and sends it to all followers. */
-  say(id: string, type: EventType, status?: AgentSandbox['status']): void {
+  say(id: string, type: EventType, status?: AgentSandbox['status'], metadata: Record<string, unknown> = {}): void {
     this.#seq += 1
     if (type === 'sandbox.deleted') this.sandboxes.delete(id)
     else if (status !== undefined) this.add(id, status)
     const ts = new Date().toISOString()
-    const event = { ts, sandbox_id: id, agent_id: 'a', type, code: 'ok', message: '', metadata: {} }
+    const event = { ts, sandbox_id: id, agent_id: 'a', type, code: 'ok', message: '', metadata }
     const record = { seq: this.#seq, number: this.#seq, workspace_id: id, event }
     for (const response of this.#followers) {
       response.write(`id: ${this.#seq}\nevent: record\ndata: ${JSON.stringify(record)}\n\n`)
     }
+  }
+
+  /** As a real agent does: refuses and ends visitors whom the edge has not admitted. @param says with an event */
+  setVisibility(id: string, visibility: AgentSandbox['visibility'], says = true): void {
+    this.add(id, undefined, visibility)
+    if (visibility === 'private') for (const [socket, of] of this.#unadmitted) if (of === id) socket.destroy()
+    if (says) this.say(id, 'sandbox.visibility_changed', undefined, { visibility })
   }
 
   get followers(): number {
@@ -111,11 +126,15 @@ export class FakeAgent {
     socket.once('close', () => this.#sockets.delete(socket)).on('error', () => undefined)
     const [, id = '', port = ''] = /^\/v1\/sandboxes\/([^/]+)\/ports\/(\d+)\/stream$/.exec(request.url ?? '') ?? []
     const isKnown = (await this.#isEdge(request)) && this.sandboxes.has(id)
-    const refusal = isKnown ? await this.onOpen(id, Number(port)) : 404
+    const isAdmitted = request.headers[ADMITTED_HEADER] !== undefined
+    const isClosed = !isAdmitted && this.sandboxes.get(id)?.visibility === 'private'
+    const refusal = isKnown ? ((await this.onOpen(id, Number(port))) ?? (isClosed ? 403 : null)) : 404
     if (refusal !== null) {
       socket.end(`HTTP/1.1 ${refusal} No\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`)
       return
     }
+    if (!isAdmitted) this.#unadmitted.set(socket, id)
+    socket.once('close', () => this.#unadmitted.delete(socket))
     const inside = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
     inside.once('error', () => {
       if (inside.connecting || inside.bytesWritten + inside.bytesRead === 0)

@@ -116,13 +116,18 @@ export function edgeConfiguration({
   preview,
   databaseSuffix,
   edgeSecret,
+  settings,
 }: ConfigurationInputs): EdgeConfig {
   return edgeConfig.parse({
     listen: { host: HOST, port: ports.edge },
     suffix: preview.suffix,
     databases: { listen: { host: HOST, port: ports.databases }, suffix: databaseSuffix },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
-    control: { url: baseUrl(ports), secret: edgeSecret },
+    control: {
+      url: baseUrl(ports),
+      secret: edgeSecret,
+      public_url: settings.public_url ?? baseUrl(ports),
+    },
     ...(preview.certificate !== null && { certificate: preview.certificate }),
     ...(preview.acme !== null && { acme: preview.acme }),
     data_dir: layout.edge,

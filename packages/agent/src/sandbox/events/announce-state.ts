@@ -17,12 +17,12 @@ const TYPES = new Set(STATES.keys())
 
 /** Announces a new sandbox: `sandbox.running`, and `sandbox.forked` for a fork. */
 export async function announceBirth(store: HostStore, sandbox: Sandbox, manifest: Manifest): Promise<void> {
-  const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb } = manifest
+  const { boot_ms, boot_mode, guest_ip, from_snapshot, parent_id, template, cpu, memory_mb, visibility } = manifest
   const running: Draft = {
     type: 'sandbox.running',
     message: `sandbox is running after ${boot_ms} ms`,
     // Billing needs the size, even if control has deleted the row by the time it reads this event.
-    metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip, template, cpu, memory_mb },
+    metadata: { boot_ms, boot_mode, from_snapshot, warm: false, guest_ip, template, cpu, memory_mb, visibility },
   }
   const forked: Draft = { type: 'sandbox.forked', message: 'sandbox was forked', metadata: { parent_id } }
   const drafts = parent_id === null ? [running] : [running, forked]

@@ -26,7 +26,7 @@ export interface CreateRequest {
   readonly seed: Seed
   /** Passed to the guest only, never stored. */
   readonly env: GuestIdentity['env']
-  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress' | 'limits'>
+  readonly settings: Pick<Manifest, 'persistent' | 'idle_timeout_seconds' | 'egress' | 'visibility' | 'limits'>
   /** `true`: the sandbox boots from the disk of its seed, without memory. */
   readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>

@@ -73,6 +73,8 @@ export class Sandbox {
   lost: { readonly end: VmEnd; readonly layers: readonly LayerId[] } | null = null
   /** Of a sandbox that is being made: settles when its first manifest is on the disk. */
   firstManifest: { readonly onDisk: Promise<void> } = { onDisk: Promise.resolve() }
+  /** Ends the edge's connections for visitors whom it has not admitted. */
+  readonly publicStreams = new Set<() => void>()
   /** Why nothing of it could be archived at the last try; `null`: it could. */
   archiveError: string | null = null
   /** The pause or hibernation in progress. Resolves when it is over. Never rejects. */
@@ -115,7 +117,7 @@ export class Sandbox {
 
   show(lastSeq: number): AgentSandbox {
     const { id, workspace_id, template, boot_ms, boot_mode, guest_ip, cpu, memory_mb } = this.manifest
-    const { from_snapshot, parent_id, fork_tree_id } = this.manifest
+    const { from_snapshot, parent_id, fork_tree_id, visibility } = this.manifest
     return {
       id,
       workspace_id,
@@ -129,6 +131,7 @@ export class Sandbox {
       from_snapshot,
       parent_id,
       fork_tree_id,
+      visibility,
       last_seq: lastSeq,
     }
   }

@@ -110,7 +110,7 @@ async function forkChild(
   host: Host,
   parent: Sandbox,
   { captured, record, prestarted }: Staged,
-  { tree_id, limits: asked }: ForkOnAgentBody,
+  { tree_id, visibility = parent.manifest.visibility, limits: asked }: ForkOnAgentBody,
   { id, index }: Child,
 ): Promise<{ sandbox: Sandbox } | ChildError> {
   const { persistent, idle_timeout_seconds, egress } = parent.manifest
@@ -121,7 +121,7 @@ async function forkChild(
       workspaceId: parent.workspaceId,
       seed: seedOfSnapshot(record, captured, 'fork'),
       env: 'keep',
-      settings: { persistent, idle_timeout_seconds, egress, limits },
+      settings: { persistent, idle_timeout_seconds, egress, visibility, limits },
       lineage: { parent_id: parent.id, fork_tree_id: tree_id ?? null },
       prestarted,
     })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { link, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bootMode, egress } from '@offshoot/contract/sandbox'
+import { bootMode, egress, visibility } from '@offshoot/contract/sandbox'
 import { sandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
@@ -64,6 +64,8 @@ const manifest = z.object({
   run_as: runAs,
   /** The destinations of its packets, for all its life. */
   egress,
+  /** Whether its ports are open to visitors whom the edge has not admitted. */
+  visibility: visibility.default('public'),
   /** Its limits by its workspace's plan; `null`: control has sent none. */
   limits: sandboxLimits.nullable().default(null),
   /** Frozen layers of its disk, the lowest first, for its next start: while `creating` and `hibernated`. */

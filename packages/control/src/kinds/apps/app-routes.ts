@@ -4,6 +4,9 @@ import { getAppDomains } from './domains/get-app-domains.ts'
 import { deleteDomainCertificate } from './certificates/delete-domain-certificate.ts'
 import { edgeCertificateRoutes } from './certificates/edge-certificate-routes.ts'
 import { postAppDomains } from './domains/post-app-domains.ts'
+import { appLinkRoutes } from './links/app-link-routes.ts'
+import { edgeAccessRoutes } from './preview-access/edge-access-routes.ts'
+import { getPreviewEntry } from './preview-access/get-preview-entry.ts'
 import { getPreviews } from './previews/get-previews.ts'
 import type { AppsContext } from './model/apps-context.ts'
 import { deleteApp } from './delete-app.ts'
@@ -32,6 +35,9 @@ export function appRoutes(app: FastifyInstance, control: AppsContext): void {
     deleteDomainCertificate,
     edgeCertificateRoutes,
     postEdgeLoad,
+    appLinkRoutes,
+    edgeAccessRoutes,
+    getPreviewEntry,
   ])
     route(app, control)
 }

@@ -19,7 +19,7 @@ export const edgeApps = statement<EdgeApp, [ids: readonly string[] | null]>(
      case when d.sandbox_id is null then '{}'::text[] else array[d.sandbox_id::text] || array(
        select i.id::text from app_instances i where i.deployment_id = d.id and i.status = 'serving' order by i.created_at
      ) end as sandbox_ids,
-     a.max_instances, coalesce(d.is_sticky, false) as is_sticky
+     a.max_instances, coalesce(d.is_sticky, false) as is_sticky, a.visibility
    from apps a left join app_deployments d on d.id = a.active_deployment_id
    where a.deletion_due_at is null and ($1::uuid[] is null or a.id = any($1))`,
 )

@@ -14,7 +14,9 @@ import { removeOldGitRows } from './git-provider/git-provider-statements.ts'
 import { replaceUnhealthy } from './instances/instance-health.ts'
 import { settleInstances } from './instances/settle-instances.ts'
 import { removeOldPulls } from './previews/preview-statements.ts'
+import { removeOldCodes } from './preview-access/access-statements.ts'
 import { proxyApp } from './proxy-app.ts'
+import { settleVisibility } from './settle-visibility.ts'
 import { deletedApps } from './remove-app.ts'
 import { oldTrees, settleTrees } from './dependency-cache/settle-trees.ts'
 import { countTrees } from './dependency-cache/tree-statements.ts'
@@ -47,6 +49,10 @@ export const apps: Kind<AppsContext> = {
         recurring('settle-instances', 1_000, () => settleInstances(control, log)),
         recurring('check-instances', 5_000, () => replaceUnhealthy(control, log)),
         recurring('replace-lost-versions', 2_000, () => replaceLostVersions(pool, log)),
+        recurring('settle-visibility', 5_000, async () => {
+          await settleVisibility(control, null)
+          return false
+        }),
         { name: 'start-deployments', recur: () => deployer.look(run) },
       ]),
       ...(config.acme === undefined
@@ -59,7 +65,7 @@ export const apps: Kind<AppsContext> = {
           ]),
     ]
   },
-  sweeps: [removeOldGitRows, removeOldPulls],
+  sweeps: [removeOldGitRows, removeOldPulls, removeOldCodes],
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(
       registry,

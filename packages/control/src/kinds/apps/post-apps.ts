@@ -91,6 +91,7 @@ async function createApp(
         body.auto_deploy ?? false,
         body.idle_timeout_seconds ?? DEFAULT_APP_IDLE_SECONDS,
         body.preview_deploys ?? false,
+        body.visibility ?? 'public',
       )
     })
   const [row] = await insert(hostOfName(body.name, workspace.slug))

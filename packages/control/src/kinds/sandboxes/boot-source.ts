@@ -1,7 +1,7 @@
 import type { AgentAttachment } from '@offshoot/contract/agent-volume'
 import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
-import type { CreateSandboxBody, Egress } from '@offshoot/contract/sandbox'
+import type { CreateSandboxBody, Egress, Visibility } from '@offshoot/contract/sandbox'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
@@ -15,6 +15,8 @@ export interface BootSource {
   readonly snapshotId: SnapshotId | null
   /** The requested setting, else the snapshot's. */
   readonly egress: Egress
+  /** Of the snapshot; `public` for a template. */
+  readonly visibility: Visibility
   readonly volumes: readonly AgentAttachment[]
   readonly nodes: readonly [Candidate, ...Candidate[]]
 }
@@ -54,7 +56,14 @@ export async function bootSource(
   // A volume cannot move, so only its agent can run the sandbox.
   const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
   if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
-  return { template, snapshotId: null, egress: network?.egress ?? 'internet', volumes, nodes: [first, ...rest] }
+  return {
+    template,
+    snapshotId: null,
+    egress: network?.egress ?? 'internet',
+    visibility: 'public',
+    volumes,
+    nodes: [first, ...rest],
+  }
 }
 
 /** A built template exists only on the agent that built it. */
@@ -88,6 +97,7 @@ async function snapshotSource(
     template: { name: template, cpu, memory_mb, built: null },
     snapshotId: row.id,
     egress: egress ?? row.egress,
+    visibility: row.visibility,
     volumes: [],
     nodes: [node],
   }

@@ -61,6 +61,7 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
       manager?.by ?? null,
       manager?.id ?? null,
       body.on_timeout ?? 'delete',
+      body.visibility ?? source.visibility,
     )
   // Internal sandboxes (backup verification) do not count against the workspace's quota.
   const admitted =
@@ -80,7 +81,7 @@ async function askNode(
   control: SandboxesContext,
   { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
   { id, limits }: { readonly id: SandboxId; readonly limits: SandboxLimits | undefined },
-  { template: source, snapshotId, egress, volumes, nodes }: BootSource,
+  { template: source, snapshotId, egress, visibility, volumes, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
   const agentId = node.info.agent_id
@@ -100,6 +101,7 @@ async function askNode(
       persistent,
       idle_timeout_seconds,
       egress,
+      visibility: body.visibility ?? visibility,
       ...(limits && { limits }),
     },
     workspaceId,

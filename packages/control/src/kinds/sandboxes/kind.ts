@@ -16,9 +16,12 @@ import { hibernateTimedOut } from './lifecycle/hibernate-timed-out.ts'
 import { resendLifecycles } from './lifecycle/resend-lifecycles.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { getLanguages } from './lsp/get-languages.ts'
+import { removeOldLinks } from './links/link-statements.ts'
+import { portLinkRoutes } from './links/port-link-routes.ts'
 import { deletePorts } from './ports/delete-ports.ts'
 import { getPorts } from './ports/get-ports.ts'
 import { postPorts } from './ports/post-ports.ts'
+import { patchSandbox } from './patch-sandbox.ts'
 import { postExec } from './post-exec.ts'
 import { postSandboxes } from './post-sandboxes.ts'
 import { proxiedRoutes } from './proxied-routes.ts'
@@ -38,6 +41,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     postSandboxes(app, control)
     getSandboxes(app, control)
     getSandbox(app)
+    patchSandbox(app, control)
     deleteSandbox(app, control)
     postExec(app, control)
     transitionRoutes(app, control)
@@ -52,6 +56,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     getPorts(app, control)
     postPorts(app, control)
     deletePorts(app, control)
+    portLinkRoutes(app, control)
     await registerProxy(app, control, proxiedRoutes)
     getLanguages(app)
     getEvents(app, control)
@@ -72,6 +77,7 @@ export const sandboxes: Kind<SandboxesContext> = {
       { name: 'sweep-events', cron: '30 * * * *', run: () => control.events.sweep() },
     ]),
   ],
+  sweeps: [removeOldLinks],
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
   },

@@ -64,6 +64,7 @@ describe('/v1/sandboxes', () => {
         volumes: [],
         managed_by: null,
         network: { egress: 'internet' },
+        visibility: 'public',
       })
       expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(60_000)
       expect((await call(control.url, 'GET', `/v1/sandboxes/${body.id}`, { token: tenant.key })).body).toEqual(body)

@@ -221,6 +221,8 @@ create table "apps" (
   preview_deploys boolean not null default false,
   parent_id uuid,
   pull_number integer,
+  visibility text not null default 'public'::text,
+  constraint apps_visibility_check CHECK ((visibility = ANY (ARRAY['public'::text, 'private'::text]))),
   constraint apps_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES apps(id) ON DELETE SET NULL,
   constraint apps_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint apps_pkey PRIMARY KEY (id),
@@ -628,6 +630,43 @@ create table "plan_changes" (
   constraint plan_changes_pkey PRIMARY KEY (workspace_id, at)
 );
 
+create table "preview_codes" (
+  code_hash bytea not null,
+  user_id uuid not null,
+  session_id uuid not null,
+  origin text not null,
+  state text not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint preview_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint preview_codes_pkey PRIMARY KEY (code_hash)
+);
+
+CREATE INDEX preview_codes_of_user ON public.preview_codes USING btree (user_id);
+
+create table "preview_links" (
+  id uuid not null default gen_random_uuid(),
+  workspace_id uuid not null,
+  sandbox_id uuid,
+  port integer,
+  app_id uuid,
+  label text,
+  token_hash bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  expires_at timestamp(3) with time zone not null,
+  constraint preview_links_check CHECK ((((sandbox_id IS NULL) = (port IS NULL)) AND ((sandbox_id IS NULL) <> (app_id IS NULL)))),
+  constraint preview_links_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint preview_links_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
+  constraint preview_links_sandbox_id_fkey FOREIGN KEY (sandbox_id) REFERENCES sandboxes(id) ON DELETE CASCADE,
+  constraint preview_links_pkey PRIMARY KEY (id),
+  constraint preview_links_token_hash_key UNIQUE (token_hash)
+);
+
+CREATE INDEX preview_links_by_end ON public.preview_links USING btree (expires_at);
+
+CREATE INDEX preview_links_of_app ON public.preview_links USING btree (app_id);
+
+CREATE INDEX preview_links_of_port ON public.preview_links USING btree (sandbox_id, port);
+
 create table "rate_buckets" (
   workspace_id uuid not null,
   tokens double precision not null,
@@ -711,6 +750,7 @@ create table "sandboxes" (
   on_timeout text not null default 'delete'::text,
   timeout_begun_at timestamp(3) with time zone,
   timeout_failed_at timestamp(3) with time zone,
+  visibility text not null default 'public'::text,
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
   constraint sandboxes_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint sandboxes_expires_at_check CHECK (
@@ -721,6 +761,7 @@ END),
   constraint sandboxes_managed_by_check CHECK ((managed_by = ANY (ARRAY['app'::text, 'database'::text, 'proof'::text]))),
   constraint sandboxes_on_timeout_check CHECK ((on_timeout = ANY (ARRAY['delete'::text, 'pause'::text]))),
   constraint sandboxes_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'running'::text, 'paused'::text, 'hibernated'::text, 'failed'::text]))),
+  constraint sandboxes_visibility_check CHECK ((visibility = ANY (ARRAY['public'::text, 'private'::text]))),
   constraint sandboxes_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint sandboxes_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
   constraint sandboxes_pkey PRIMARY KEY (id)
@@ -786,10 +827,12 @@ create table "snapshots" (
   egress text not null default 'internet'::text,
   managed_by text,
   name text,
+  visibility text not null default 'public'::text,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),
   constraint snapshots_status_check CHECK ((status = ANY (ARRAY['creating'::text, 'ready'::text]))),
+  constraint snapshots_visibility_check CHECK ((visibility = ANY (ARRAY['public'::text, 'private'::text]))),
   constraint snapshots_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint snapshots_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id),
   constraint snapshots_pkey PRIMARY KEY (id)

@@ -8,6 +8,7 @@ import { addQuarantined } from '../../test/fake-quarantine.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { appLists, orgLists } from '../../test/list-objects-of-apps.ts'
 import { operatorLists } from '../../test/list-objects-of-operators.ts'
+import { volumeLists } from '../../test/list-objects-of-volumes.ts'
 import { insertObjects, type ListCase, Seed } from '../../test/list-objects.ts'
 
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
@@ -53,8 +54,8 @@ describe('lists', () => {
       takesCursorsOfOthers: true,
       filters: { 'state=unreadable': [unreadable], 'kind=sandbox': [unreadable], 'kind=layer': [] },
     } as const
-    lists = [...(await insertObjects(new Seed(harness, alice, env), [appLists, orgLists])), ofOperators]
-    listsOfBob = [...(await insertObjects(new Seed(harness, bob, env), [appLists, orgLists])), ofOperators]
+    lists = [...(await insertObjects(new Seed(harness, alice, env), [appLists, orgLists, volumeLists])), ofOperators]
+    listsOfBob = [...(await insertObjects(new Seed(harness, bob, env), [appLists, orgLists, volumeLists])), ofOperators]
     const slugs = ['bob', 'alice']
     const orgs = {
       path: '/v1/admin/orgs',

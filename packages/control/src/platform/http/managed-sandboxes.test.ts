@@ -7,7 +7,9 @@ import { call, Harness, type RunningControl, type Tenant } from '../../test/harn
 const OPEN = new Set(['GET /v1/sandboxes/{id}', 'DELETE /v1/sandboxes/{id}'])
 /** Reads that do not touch the guest. Every other route needs the feature's `write` scope. */
 const READS = new Set(
-  ['events', 'logs', 'metrics', 'lifecycle', 'ports'].map((last) => `GET /v1/sandboxes/{id}/${last}`),
+  ['events', 'logs', 'metrics', 'lifecycle', 'ports', 'ports/{port}/links'].map(
+    (last) => `GET /v1/sandboxes/{id}/${last}`,
+  ),
 )
 
 const takes = (scope: string) => ({

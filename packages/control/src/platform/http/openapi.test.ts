@@ -94,7 +94,12 @@ describe('/openapi.json and the error registry', () => {
     expect(started.required).toEqual(['pid', 'exec_id'])
     expect(schemas['Sandbox']).toMatchObject({
       description: 'A sandbox as the API shows it. Missing values are `null`.',
-      properties: { id: { type: 'string', description: 'UUID; also the credential for preview addresses.' } },
+      properties: {
+        id: {
+          type: 'string',
+          description: 'UUID; also the credential for preview addresses while `visibility` is `public`.',
+        },
+      },
     })
     expect(fork.properties.id).toEqual(schemas['Sandbox'].properties.id)
     const names = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, reference]) => reference)

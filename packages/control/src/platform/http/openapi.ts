@@ -1,5 +1,6 @@
 import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
+import { PREVIEW_CHECKS_PATH, PREVIEW_ENTRY_PATH, PREVIEW_PASSES_PATH } from '@offshoot/contract/preview-access'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import packageJson from '../../../package.json' with { type: 'json' }
@@ -65,6 +66,9 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   EDGE_LOAD_PATH,
   `${EDGE_CERTIFICATES_PATH}/:domain`,
   `${EDGE_ACME_PATH}/:domain/:token`,
+  PREVIEW_CHECKS_PATH,
+  PREVIEW_PASSES_PATH,
+  PREVIEW_ENTRY_PATH,
 ])
 
 /** By the credentials that a route accepts. */

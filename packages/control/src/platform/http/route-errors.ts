@@ -22,6 +22,7 @@ export const ERRORS_ELSEWHERE: readonly ErrorName[] = [
   'sandboxNotFound',
   'nothingListening',
   'tooManyConnections',
+  'previewPrivate',
 ]
 
 /** All errors that an operation may answer: from admission, from what it shares with its kind, and its own. */

@@ -164,7 +164,7 @@ describe('rules for every route', () => {
 
   it.each([
     ['PUT', '/v1/sandboxes', 'POST, GET, HEAD, OPTIONS'],
-    ['PATCH', '/v1/sandboxes/123', 'GET, HEAD, DELETE, OPTIONS'],
+    ['PUT', '/v1/sandboxes/123', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
     ['GET', '/v1/sandboxes/123/exec', 'POST, OPTIONS'],
     ['DELETE', '/v1/templates', 'GET, HEAD, OPTIONS'],
     ['POST', '/healthz', 'GET, HEAD, OPTIONS'],

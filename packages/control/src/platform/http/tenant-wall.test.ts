@@ -17,6 +17,7 @@ const ACCEPTABLE = JSON.stringify({
   size_mb: 512,
   git_url: 'https://git.example.com/mine.git',
   signal: 'SIGINT',
+  visibility: 'private',
 })
 
 /** Path parameters that name no object. */
@@ -96,16 +97,18 @@ describe('the wall between workspaces', () => {
       [sandbox.id, alice.workspaceId],
     )
     await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
+    const { body: link } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/ports/3000/links`)
+    const { body: appLink } = await asAlice('POST', `/v1/apps/${app.id}/links`)
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
-      sandboxes: { id: sandbox.id, ...other },
+      sandboxes: { id: sandbox.id, ...other, link_id: link.id },
       snapshots: { id: snapshot.id },
       templates: { ...other, id: snapshot.id },
       builds: { id: snapshot.id },
       volumes: { ...other, id: snapshot.id },
       gitprovider: { id: '77' },
       github: { id: '77' },
-      apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com' },
+      apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com', link_id: appLink.id },
       databases: { id: sandbox.id, backup: snapshot.id },
       me: { prefix: token.prefix },
       orgs: {
@@ -124,6 +127,7 @@ describe('the wall between workspaces', () => {
     name: 'nobodys',
     snapshot_id: randomUUID(),
     backup: randomUUID(),
+    link_id: randomUUID(),
     deployment_id: randomUUID(),
     path: 'x',
     prefix: 'ofs_00000000',

@@ -16,6 +16,7 @@ export function treeSource({ fleet }: Pick<AppsContext, 'fleet'>, { id, agent_id
     template: { name: APP_TEMPLATE, cpu, memory_mb, built: { id, agentId } },
     snapshotId: null,
     egress: 'internet',
+    visibility: 'public',
     volumes: [],
     nodes: [node],
   }

@@ -107,6 +107,7 @@ async function makeSandbox(
       template: APP_TEMPLATE,
       persistent: true,
       idle_timeout_seconds: app.idle_timeout_seconds,
+      visibility: app.visibility,
       metadata: { app_id: app.id, deployment_id: row.id },
     }),
     ...(source !== null && { source }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { EDGE_APPS_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,6 +1,7 @@
 import { APP_CPU, APP_MEMORY_MIB, type App, type AppStatus, type Framework } from '@offshoot/contract/app'
 import type { AppId, DeploymentId, WorkspaceId } from '@offshoot/contract/ids'
 import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-address'
+import type { Visibility } from '@offshoot/contract/sandbox'
 
 /** A row of `apps`, with the app's status. */
 export interface AppRow {
@@ -27,6 +28,7 @@ export interface AppRow {
   readonly parent_id: AppId | null
   readonly pull_number: number | null
   readonly idle_timeout_seconds: number
+  readonly visibility: Visibility
   readonly active_deployment_id: DeploymentId | null
   readonly created_at: Date
   readonly updated_at: Date
@@ -54,6 +56,7 @@ const COLUMNS = [
   'parent_id',
   'pull_number',
   'idle_timeout_seconds',
+  'visibility',
   'active_deployment_id',
   'created_at',
   'updated_at',
@@ -96,6 +99,7 @@ export function presentApp(row: AppRow, env: Readonly<Record<string, string>>, a
     preview_of: row.parent_id,
     pull_number: row.pull_number,
     idle_timeout_seconds: row.idle_timeout_seconds,
+    visibility: row.visibility,
     url: urlOf(address, row.id),
     name_url: row.host === null ? null : urlOf(address, row.host),
     status: row.status,

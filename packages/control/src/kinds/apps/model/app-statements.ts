@@ -1,4 +1,5 @@
 import { statement } from '../../../platform/db/statement.ts'
+import type { Visibility } from '@offshoot/contract/sandbox'
 import { APP_COLUMNS, type AppRow } from './app-row.ts'
 
 /** Apps of one workspace. */
@@ -29,13 +30,15 @@ export const insertApp = statement<
     autoDeploy: boolean,
     idleTimeoutSeconds: number,
     previewDeploys: boolean,
+    visibility: Visibility,
   ]
 >(
   'insert-app',
   `insert into apps (id, workspace_id, name, host, git_url, git_branch, framework, runtime, install_command,
-     build_command, start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, preview_deploys)
+     build_command, start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, preview_deploys,
+     visibility)
    select $1::uuid, $2::uuid, $3, (select $4::text where not exists (select from apps where host = $4)), $5, $6, $7, $8, $9, $10, $11,
-     $12, $13::bytea, $14::integer, $15::integer, $16::boolean, $17::integer, $18::boolean
+     $12, $13::bytea, $14::integer, $15::integer, $16::boolean, $17::integer, $18::boolean, $19::text
    where (select count(*) from apps where workspace_id = $2 and deletion_due_at is null and pull_number is null) < ${MAX_APPS}
    returning ${APP_COLUMNS}`,
 )
@@ -69,6 +72,7 @@ export const updateApp = statement<
     autoDeploy: boolean | null,
     idleTimeoutSeconds: number | null,
     previewDeploys: boolean | null,
+    visibility: Visibility | null,
   ]
 >(
   'update-app',
@@ -78,6 +82,7 @@ export const updateApp = statement<
      root_directory = nullif(coalesce($8, root_directory), ''), env = coalesce($9, env), port = coalesce($10, port),
      max_instances = coalesce($11, max_instances), auto_deploy = coalesce($12, auto_deploy),
      idle_timeout_seconds = coalesce($13, idle_timeout_seconds), preview_deploys = coalesce($14, preview_deploys),
+     visibility = coalesce($15, visibility),
      updated_at = now()
    where id = $1 and deletion_due_at is null returning ${APP_COLUMNS}`,
 )

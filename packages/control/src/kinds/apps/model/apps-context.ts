@@ -5,9 +5,12 @@ import type { Deployer } from './deployer.ts'
 import type { GitCredentials } from './git-credentials.ts'
 import type { DnsTexts } from './dns-texts.ts'
 import type { GitProvider } from './git-provider.ts'
+import type { PreviewPasses } from './preview-passes.ts'
 import type { Scaler } from './scaler.ts'
 
 export interface AppsContext extends DatabasesContext {
+  /** Signs the cookies of private previews. */
+  readonly previewPasses: PreviewPasses
   /** Encrypts the variables of apps. */
   readonly appSecrets: Seal
   /** Encrypts the private keys of certificates. */

@@ -23,9 +23,11 @@ export const upsertPreview = statement<
 >(
   'upsert-preview',
   `insert into apps (id, workspace_id, name, git_url, git_branch, framework, runtime, install_command, build_command,
-     start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, parent_id, pull_number)
+     start_command, root_directory, env, port, max_instances, auto_deploy, idle_timeout_seconds, parent_id, pull_number,
+     visibility)
    select $2::uuid, a.workspace_id, a.name || ' #' || $3::integer, a.git_url, $4, a.framework, a.runtime, a.install_command,
-     a.build_command, a.start_command, a.root_directory, a.env, a.port, 1, false, a.idle_timeout_seconds, a.id, $3
+     a.build_command, a.start_command, a.root_directory, a.env, a.port, 1, false, a.idle_timeout_seconds, a.id, $3,
+     a.visibility
    from apps a where a.id = $1 and a.preview_deploys and (
      exists (select from apps p where p.parent_id = $1 and p.pull_number = $3 and p.deletion_due_at is null)
      or (select count(*) from apps p where p.parent_id = $1 and p.deletion_due_at is null) < ${MAX_PREVIEWS})
@@ -33,8 +35,15 @@ export const upsertPreview = statement<
      framework = excluded.framework, runtime = excluded.runtime, install_command = excluded.install_command,
      build_command = excluded.build_command, start_command = excluded.start_command,
      root_directory = excluded.root_directory, env = excluded.env, port = excluded.port,
-     idle_timeout_seconds = excluded.idle_timeout_seconds, updated_at = now()
+     idle_timeout_seconds = excluded.idle_timeout_seconds, visibility = excluded.visibility, updated_at = now()
    returning id, port`,
+)
+
+/** Previews are as visible as their app, at once. Their other settings wait for the next deployment. */
+export const setPreviewsVisibility = statement<never, [appId: string]>(
+  'set-previews-visibility',
+  `update apps p set visibility = a.visibility, updated_at = now() from apps a
+   where a.id = $1 and p.parent_id = a.id and p.deletion_due_at is null and p.visibility <> a.visibility`,
 )
 
 /** Hides one preview or all from callers. What they own is removed later. */

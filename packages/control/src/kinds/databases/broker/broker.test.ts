@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { databaseUser } from '@offshoot/contract/database'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Duplex } from 'node:stream'
-import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/agent-api'
+import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { DATABASE_PORT } from '@offshoot/contract/database'
 import { ApiError, type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import type { Fleet } from '../../../fleet/fleet.ts'

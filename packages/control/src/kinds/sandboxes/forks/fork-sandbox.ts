@@ -51,11 +51,13 @@ export async function forkSandbox(control: SandboxesContext, request: ForkReques
       manager?.id ?? null,
     ),
   )
-  if (staged.length === 0) throw new ApiError('sandboxNotFound')
+  const [row] = staged
+  if (row === undefined) throw new ApiError('sandboxNotFound')
   const body: ForkOnAgentBody = {
     snapshot_id: snapshotId,
     ...(treeId !== null && { tree_id: treeId }),
     children: planned.map(({ id, index }) => ({ id, index })),
+    visibility: row.visibility,
     limits,
   }
   const made = await fork(agent, subjectOf(parent, requestId), body).catch(async (error: unknown) => {

@@ -1,3 +1,4 @@
+import type { Visibility } from '@offshoot/contract/sandbox'
 import { statement } from '../../../platform/db/statement.ts'
 import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
@@ -9,7 +10,7 @@ import { type Manager, sandboxColumns, type SandboxRow } from '../../../fleet/sa
  * @param children JSON: `[{id, metadata, volumes}]`
  */
 export const stageFork = statement<
-  { id: string },
+  { id: string; visibility: Visibility },
   [
     parentId: string,
     snapshotId: string,
@@ -24,18 +25,19 @@ export const stageFork = statement<
   `with parent as (
      select * from sandboxes where id = $1 and deletion_due_at is null
    ), snapshot as (
-     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin, status)
-     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, managed_by, 'fork', 'creating' from parent
+     insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, visibility,
+       managed_by, origin, status)
+     select $2, workspace_id, agent_id, id, $4, template, cpu, memory_mb, egress, visibility, managed_by, 'fork', 'creating' from parent
    )
    insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, volumes,
      persistent, ttl_seconds, idle_timeout_seconds, on_timeout, expires_at, from_snapshot, parent_id, fork_tree_id,
-     egress, managed_by, managed_id)
+     egress, visibility, managed_by, managed_id)
    select c.id, p.workspace_id, p.agent_id, $4, 'creating', p.template, p.cpu, p.memory_mb, c.metadata, c.volumes,
      p.persistent, p.ttl_seconds, p.idle_timeout_seconds, p.on_timeout,
      case when p.persistent then null else now() + make_interval(secs => p.ttl_seconds) end, $2::text,
-     case when $6::text is null then p.id end, $3, p.egress, $6, $7
+     case when $6::text is null then p.id end, $3, p.egress, p.visibility, $6, $7
    from parent p, jsonb_to_recordset($5) as c (id uuid, metadata jsonb, volumes jsonb)
-   returning id`,
+   returning id, visibility`,
 )
 
 /** Detaches the winner from its parent, so that no later promotion treats it as a sibling. */

@@ -1,10 +1,10 @@
 import type { PlanName } from '@offshoot/contract/plan'
 import { statement } from '../../../platform/db/statement.ts'
-import type { OnTimeout } from '@offshoot/contract/sandbox'
+import type { OnTimeout, Visibility } from '@offshoot/contract/sandbox'
 import { sandboxColumns, type SandboxRow } from '../../../fleet/sandbox-row.ts'
 
 /**
- * Both the row and the agent store persistence and idle timeout, and they cannot be changed atomically. Control
+ * Both the row and the agent store persistence, idle timeout and visibility, and they cannot be changed atomically. Control
  * therefore marks the row as unsettled before it calls the agent, and removes the mark together with the new values. A
  * mark that stays (no answer, a crash, two concurrent changes) means that the agent may have other values than the row.
  * Control then sends it the row's again ({@link file://./resend-lifecycles.ts}).
@@ -32,6 +32,7 @@ export const setLifecycle = statement<
     idleTimeoutSeconds: number | null,
     settledMark: Date | null,
     onTimeout: OnTimeout | null,
+    visibility: Visibility | null,
   ]
 >(
   'set-lifecycle',
@@ -40,6 +41,7 @@ export const setLifecycle = statement<
      persistent = coalesce($3, persistent),
      idle_timeout_seconds = coalesce($4, idle_timeout_seconds),
      on_timeout = coalesce($6, on_timeout),
+     visibility = coalesce($7, visibility),
      expires_at = case
        when coalesce($3, persistent) then null
        when persistent or $2 is not null then now() + make_interval(secs => coalesce($2, ttl_seconds))
@@ -55,6 +57,7 @@ export interface UnsettledRow {
   readonly workspace_id: string
   readonly persistent: boolean
   readonly idle_timeout_seconds: number
+  readonly visibility: Visibility
   /** The plan of its workspace; `null` if the workspace has no account yet. */
   readonly plan: PlanName | null
   readonly mark: Date
@@ -63,7 +66,7 @@ export interface UnsettledRow {
 /** @param ageSeconds longer than any change may take */
 export const unsettledOfAgent = statement<UnsettledRow, [agentId: string, ageSeconds: number]>(
   'unsettled-of-agent',
-  `select id, workspace_id, persistent, idle_timeout_seconds, plan, lifecycle_unsettled_at as mark
+  `select id, workspace_id, persistent, idle_timeout_seconds, visibility, plan, lifecycle_unsettled_at as mark
    from sandboxes left join workspace_accounts using (workspace_id)
    where agent_id = $1 and lifecycle_unsettled_at < now() - make_interval(secs => $2)`,
   { notNull: ['mark'] },

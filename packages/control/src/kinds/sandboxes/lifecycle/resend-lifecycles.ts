@@ -13,10 +13,10 @@ export async function resendLifecycles(
   requestId: string,
 ): Promise<void> {
   for (const row of await unsettledOfAgent(pool, agentId, CHANGE_SECONDS)) {
-    const { id, workspace_id: workspaceId, persistent, idle_timeout_seconds: idleTimeout, plan, mark } = row
+    const { id, workspace_id: workspaceId, persistent, idle_timeout_seconds: idleTimeout, visibility, plan, mark } = row
     log.info({ agent: agentId, sandbox: id }, 'telling the agent the lifecycle again')
     const limits = plan === null ? {} : { limits: PLANS[plan].sandboxLimits }
-    const patch = { persistent, idle_timeout_seconds: idleTimeout, ...limits }
+    const patch = { persistent, idle_timeout_seconds: idleTimeout, visibility, ...limits }
     await patchLifecycle(client, { id, workspaceId, requestId }, patch).catch((error: unknown) => {
       // A sandbox that is gone or has failed has no lifecycle settings that could differ.
       if (!(error instanceof AgentRefused)) throw error

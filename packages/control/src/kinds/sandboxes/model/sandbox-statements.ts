@@ -1,4 +1,4 @@
-import type { Egress, OnTimeout } from '@offshoot/contract/sandbox'
+import type { Egress, OnTimeout, Visibility } from '@offshoot/contract/sandbox'
 import { REMOVABLE } from '../../../fleet/removable.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { REDELIVERED } from '../../../platform/db/redelivered.ts'
@@ -27,12 +27,14 @@ export const insertCreating = statement<
     /** The id of that feature's resource. */
     managedId: string | null,
     onTimeout: OnTimeout,
+    visibility: Visibility,
   ]
 >(
   'insert-creating',
   `insert into sandboxes (id, workspace_id, agent_id, creator, status, template, cpu, memory_mb, metadata, persistent,
-     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, on_timeout, expires_at)
-   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,
+     ttl_seconds, idle_timeout_seconds, from_snapshot, egress, volumes, managed_by, managed_id, on_timeout, visibility,
+     expires_at)
+   values ($1, $2, $3, $4, 'creating', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
      case when $9 then null else now() + make_interval(secs => $10::int) end)
    returning ${sandboxColumns()}`,
 )

@@ -1,5 +1,5 @@
 import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
-import type { Egress } from '@offshoot/contract/sandbox'
+import type { Egress, Visibility } from '@offshoot/contract/sandbox'
 import type { Snapshot } from '@offshoot/contract/snapshot'
 import type { Manager } from '../../../fleet/sandbox-row.ts'
 
@@ -19,12 +19,14 @@ export interface SnapshotRow {
   readonly managed_by: Manager['by'] | null
   /** The egress setting of the sandbox. */
   readonly egress: Egress
+  /** The visibility of the sandbox. */
+  readonly visibility: Visibility
   readonly created_at: Date
 }
 
 /** The select list of a {@link SnapshotRow}. */
 export const SNAPSHOT_COLUMNS =
-  'id, name, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, created_at'
+  'id, name, workspace_id, agent_id, sandbox_id, template, cpu, memory_mb, size_bytes, origin, managed_by, egress, visibility, created_at'
 
 /** The schema requires a size of every snapshot that is ready. */
 export const READY_SNAPSHOT = { notNull: ['size_bytes'] } as const

@@ -9,9 +9,10 @@ export const insertCreatingSnapshot = statement<
   [id: string, sandboxId: string, creator: number, origin: 'user' | 'backup', name: string | null]
 >(
   'insert-creating-snapshot',
-  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, managed_by, origin,
-     name, status)
-   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, managed_by, $4, $5, 'creating' from sandboxes
+  `insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, egress, visibility,
+     managed_by, origin, name, status)
+   select $1, workspace_id, agent_id, id, $3, template, cpu, memory_mb, egress, visibility, managed_by, $4, $5, 'creating'
+   from sandboxes
    where id = $2
    returning id`,
 )

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { ensureHostReady } from '@offshoot/up/host/debian-packages'
+import { POSTGRES_UID } from '@offshoot/up/services/postgres-cluster'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from './setup/http.ts'
 import { imagesDir, Offshoot } from './setup/offshoot.ts'
@@ -172,6 +173,17 @@ describe.skipIf(!isRoot)('bin/up of a user without root', () => {
     await offshoot.down()
     expect(await user.processes()).toEqual([])
     expect(await user.run('rm', '-r', '--', offshoot.dataDir)).toMatchObject({ code: 0, errors: '' })
+  })
+
+  it('refuses a data directory of root, and root one of a user', async () => {
+    const dir = join(user.home, 'foreign')
+    await mkdir(join(dir, 'postgres'), { recursive: true })
+    await command('chown', ['-R', String(UID), dir])
+    const line = ['--data-dir', dir, '--port', '0']
+    const byRoot = await command(up, line).catch((error: { stderr: string }) => error)
+    expect(byRoot.stderr).toBe(`Another user started ${dir}: run bin/up as the user with the id ${UID}.\n`)
+    await chown(join(dir, 'postgres'), POSTGRES_UID, POSTGRES_UID)
+    expect((await user.run(up, ...line)).errors).toBe(`Another user started ${dir}: run bin/up as root.\n`)
   })
 
   it('says in one sentence everything that an administrator has to do', async () => {

@@ -5,6 +5,8 @@ import { recipe } from '@offshoot/up/images/recipe'
 import { runSteps } from '@offshoot/up/images/run-steps'
 import { templateStep } from '@offshoot/up/images/template-step'
 
+// As bin/up does it.
+process.env['PATH'] += ':/usr/sbin:/sbin'
 const [recipes = '', name = '', images = ''] = process.argv.slice(2)
 const parsed = recipe.parse(JSON.parse(await readFile(join(recipes, name, 'recipe.json'), 'utf8')))
 const say = (line: string) => process.stdout.write(`${line}\n`)

@@ -7,6 +7,7 @@
  *
  * Any failure or cancellation ends everything that was started.
  */
+import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './base/arguments.ts'
@@ -28,6 +29,7 @@ import { isRootless } from './rootless/requirements.ts'
 import { readyLines } from './ready-lines.ts'
 import { repositoryRoot, templatesFolder } from './base/repository.ts'
 import { endOrphans } from './services/orphans.ts'
+import { POSTGRES_UID } from './services/postgres-cluster.ts'
 import { readRunningRecord, RunningRecord, type Ports } from './services/running-record.ts'
 import { STOP_ORDER } from './services/stopping.ts'
 import { Supervisor, type Service } from './services/supervisor.ts'
@@ -72,9 +74,19 @@ async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {
 
 async function checkHost(args: UpArguments, layout: DataLayout, steps: readonly Step[]): Promise<void> {
   if (process.platform !== 'linux') throw new SetupFailure('Offshoot runs on Linux only.')
+  await refuseOtherOwner(layout)
   if (args.command === 'up') await checkPorts(args)
   const isSetup = await isAnyMissing(steps, layout.imagesDir)
   await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
+}
+
+/** Ids of files differ between root and the namespaces of a user, and so do the users of PostgreSQL. */
+async function refuseOtherOwner({ dir, postgres }: DataLayout): Promise<void> {
+  const found = await stat(postgres).catch(() => null)
+  const own = isRootless() ? process.getuid?.() : POSTGRES_UID
+  if (found === null || found.uid === own) return
+  const owner = found.uid === POSTGRES_UID ? 'root' : `the user with the id ${found.uid}`
+  throw new SetupFailure(`Another user started ${dir}: run bin/up as ${owner}.`)
 }
 
 async function checkPorts(args: UpArguments): Promise<void> {

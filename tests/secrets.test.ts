@@ -139,9 +139,26 @@ describe('secrets', () => {
     expect((await ask('POST', `/v1/sandboxes/${sandbox.id}/exec`, { token: key, body: command })).body.exit_code).toBe(
       0,
     )
+    await usePrivatePreview(sandbox.id, key)
     const { body: org } = await ask('GET', '/v1/me', { token: jwt })
     const operator = secrets.get('operator') ?? ''
     expect((await ask('POST', `/v1/admin/orgs/${org.org.id}/unsuspend`, { token: operator })).status).toBe(200)
+  }
+
+  /** A link's token in the query and the header, and the cookie that it is exchanged for. */
+  async function usePrivatePreview(id: string, key: string): Promise<void> {
+    await ask('PATCH', `/v1/sandboxes/${id}`, { token: key, body: { visibility: 'private' } })
+    const { body: made } = await ask('POST', `/v1/sandboxes/${id}/ports/3000/links`, { token: key, body: {} })
+    const token = keep('token of a link', made.token)
+    const opened = await visit(offshoot, id, 3000, `/?offshoot_token=${token}`, { headers: { accept: 'text/html' } })
+    const [cookie = ''] = (opened.headers['set-cookie'] ?? [])[0]?.split(';') ?? []
+    keep('pass of a preview', cookie.split('=')[1])
+    for (const headers of [{ cookie }, { 'x-offshoot-preview-token': token }, { 'x-offshoot-preview-token': key }]) {
+      // Nothing listens there.
+      expect((await visit(offshoot, id, 3000, '/', { headers })).status).toBe(502)
+    }
+    const { status } = await visit(offshoot, id, 3000, '/', { headers: { cookie: `${cookie}x` } })
+    expect(status).toBe(401)
   }
 
   async function useDatabase(): Promise<void> {

@@ -1,9 +1,12 @@
 /** Private apps without a VM, at each of their addresses. */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { get as httpsGet } from 'node:https'
 import { eventually } from '@offshoot/control/test/harness'
 import { until } from '@offshoot/edge/test/edge-under-test'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { PreviewWorld, token } from '../setup/preview-world.ts'
+import { PAGE, PreviewWorld, token } from '../setup/preview-world.ts'
 
 describe('private apps', () => {
   let world: PreviewWorld
@@ -52,6 +55,25 @@ describe('private apps', () => {
     expect((await as('GET', `/v1/apps/${app}/links`)).body).toMatchObject([{ id: made.id, label: 'x', port: null }])
     expect((await as('DELETE', `/v1/apps/${app}/links/${made.id}`)).status).toBe(204)
     await until('the link to be refused', async () => (await world.visit(at(), '/', token(made.token))).status === 401)
+  })
+
+  it('have a cookie with TLS that no other host can set', async () => {
+    const { body: made } = await as('POST', `/v1/apps/${app}/links`)
+    const asked = httpsGet({
+      host: '127.0.0.1',
+      port: world.parts.edge.port,
+      path: `/?offshoot_token=${made.token}`,
+      headers: { host: at(), ...PAGE },
+      rejectUnauthorized: false,
+      agent: false,
+    })
+    const [opened] = (await once(asked, 'response')) as [IncomingMessage]
+    opened.destroy()
+    const [cookie = ''] = opened.headers['set-cookie'] ?? []
+    expect(cookie).toMatch(/^__Host-offshoot-preview=[\w.-]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/)
+    // It is for the origin with TLS only.
+    const pass = cookie.split(';')[0]?.replace('__Host-', '') ?? ''
+    expect((await world.visit(at(), '/', { cookie: pass })).status).toBe(401)
   })
 
   it('are public, or private, with all of their sandboxes', async () => {

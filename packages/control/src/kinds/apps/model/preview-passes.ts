@@ -1,9 +1,14 @@
 import { hkdfSync } from 'node:crypto'
 import { jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
-import type { Keyring } from '../../../platform/secrets/keyring.ts'
+import type { SealingKeys } from '../../../platform/secrets/seal.ts'
 
 const AUDIENCE = 'offshoot-preview'
+
+/** The sealing keys (`Keyring`), from which those of passes are derived. */
+export interface PassKeys extends SealingKeys {
+  readonly rows: readonly { readonly is_resealed: boolean }[]
+}
 
 /** Whose pass it is: of a link, or of a member in one session. */
 const holder = z.union([z.object({ link: z.uuid() }), z.object({ user: z.uuid(), session: z.uuid() })])
@@ -14,10 +19,10 @@ export type PassHolder = z.infer<typeof holder>
  * from the sealing keys, and a pass names its key. A pass whose key a rotation has removed opens nothing.
  */
 export class PreviewPasses {
-  readonly #keyring: Keyring
+  readonly #keyring: PassKeys
   readonly #derived = new Map<string, Uint8Array>()
 
-  constructor(keyring: Keyring) {
+  constructor(keyring: PassKeys) {
     this.#keyring = keyring
   }
 

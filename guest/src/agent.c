@@ -116,6 +116,9 @@ static bool take_event(struct agent *agent, const struct epoll_event *event)
 	case SOURCE_TCP:
 		tcp_streams_wake(&agent->session.tcp_streams, index);
 		return false;
+	case SOURCE_TCP_LISTENER:
+		tcp_listeners_wake(&agent->session.tcp_listeners, index);
+		return false;
 	case SOURCE_DRAIN:
 		drains_wake(&agent->session.drains, index);
 		return false;
@@ -131,6 +134,7 @@ static bool pump(struct agent *agent)
 	progress |= kept_pump(&agent->session.kept);
 	progress |= attachments_pump(&agent->session.attachments);
 	progress |= tcp_streams_pump(&agent->session.tcp_streams);
+	progress |= tcp_listeners_pump(&agent->session.tcp_listeners);
 	return progress;
 }
 
@@ -175,7 +179,7 @@ static void open_sources(struct agent *agent)
 	fill_wanted(&set);
 	agent->poll_fd = epoll_create1(EPOLL_CLOEXEC);
 	agent->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	agent->session.commands.poll_fd = agent->session.kept.poll_fd = agent->session.drains.poll_fd = agent->session.tcp_streams.poll_fd = agent->poll_fd;
+	agent->session.commands.poll_fd = agent->session.kept.poll_fd = agent->session.drains.poll_fd = agent->session.tcp_streams.poll_fd = agent->session.tcp_listeners.poll_fd = agent->poll_fd;
 	source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->signal_fd, EPOLLIN, SOURCE_SIGNAL, 0);
 	if (agent->setup->listener_fd >= 0)
 		source_watch(agent->poll_fd, EPOLL_CTL_ADD, agent->setup->listener_fd, EPOLLIN, SOURCE_LISTENER, 0);
@@ -193,7 +197,7 @@ void agent_serve(const struct agent_setup *setup)
 	session->channel.readable = session->channel.writable = setup->channel_fd >= 0;
 	session->commands.channel = &session->channel;
 	session->commands.drains = session->kept.drains = &session->drains;
-	session->attachments.channel = session->tcp_streams.channel = &session->channel;
+	session->attachments.channel = session->tcp_streams.channel = session->tcp_listeners.channel = &session->channel;
 	session->attachments.kept = &session->kept;
 	open_sources(&agent);
 	take_signals(&agent);

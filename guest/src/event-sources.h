@@ -18,6 +18,7 @@ enum source {
 	SOURCE_KEPT_STDOUT,
 	SOURCE_KEPT_STDERR,
 	SOURCE_TCP,
+	SOURCE_TCP_LISTENER,
 };
 
 static inline int source_watch(int poll_fd, int operation, int fd, uint32_t events, enum source source, uint32_t index)

@@ -23,6 +23,7 @@ enum {
 	WINDOW_BYTES = 64 * 1024,
 	WINDOW_MAX_BYTES = 256 * 1024,
 	STREAMS_MAX = 512,
+	TCP_LISTENERS_MAX = 64,
 	ENVIRONMENT_MAX_ENTRIES = 1024,
 	// Kept commands: their number, and the bounds of the log of one and of all logs together.
 	KEPT_MAX = 1024,
@@ -95,6 +96,11 @@ enum frame_type {
 	FRAME_LISTENER_LIST = 44,
 	FRAME_MEMORY = 45,
 	FRAME_MEMORY_USAGE = 46,
+	FRAME_CONNECT = 47,
+	FRAME_LISTEN = 48,
+	FRAME_LISTENING = 49,
+	FRAME_INCOMING = 50,
+	FRAME_ACCEPT = 51,
 };
 
 // Options of RUN.

@@ -16,6 +16,7 @@ void session_end(struct session *session)
 	commands_end(&session->commands);
 	attachments_end(&session->attachments);
 	tcp_streams_end(&session->tcp_streams);
+	tcp_listeners_end(&session->tcp_listeners);
 }
 
 void session_reset(struct session *session, int error, const char *why)
@@ -52,7 +53,8 @@ static void on_hello(struct session *session, const struct frame *frame)
 static bool is_live(struct session *session, uint32_t stream)
 {
 	return commands_have(&session->commands, stream) || attachments_find(&session->attachments, stream) != NULL ||
-	       tcp_streams_find(&session->tcp_streams, stream) != NULL;
+	       tcp_streams_find(&session->tcp_streams, stream) != NULL ||
+	       tcp_listeners_find(&session->tcp_listeners, stream) != NULL;
 }
 
 static void run_kept(struct session *session, uint32_t stream, bool has_stdin, const struct run_request *request)
@@ -125,13 +127,19 @@ static void on_message_part(struct session *session, const struct frame *frame)
 		machine_refresh(&session->machine, &session->channel, frame->stream, session->message, session->message_bytes);
 }
 
-static bool on_dial(struct session *session, const struct frame *frame)
+// A frame that opens the stream of a TCP connection or of a listener.
+static bool on_tcp(struct session *session, const struct frame *frame)
 {
 	if (frame->stream == 0 || is_live(session, frame->stream))
 		return false;
-	if (!hold_is_taken())
+	if (!hold_is_taken()) {
+		if (frame->type == FRAME_LISTEN)
+			return tcp_listeners_listen(&session->tcp_listeners, frame);
+		if (frame->type == FRAME_ACCEPT)
+			return tcp_listeners_accept(&session->tcp_listeners, &session->tcp_streams, frame);
 		return tcp_streams_dial(&session->tcp_streams, frame);
-	// connect() takes the lock of the server's socket, which a held process may own.
+	}
+	// These calls take locks of sockets, which a held process may own.
 	channel_send_error(&session->channel, FRAME_FAILED, frame->stream, EAGAIN, "the machine is held");
 	return true;
 }
@@ -208,14 +216,17 @@ static bool on_kept_order(struct session *session, const struct frame *frame)
 	return true;
 }
 
-// A frame of a command, an attachment or a TCP connection. A stream that is not live may just have ended: its frames
+// A frame of a command, an attachment, a TCP connection or a listener. A stream that is not live may just have ended: its frames
 // are ignored. Returns false when the frame breaks the protocol.
 static bool on_stream_frame(struct session *session, const struct frame *frame)
 {
 	struct attachment *attachment = frame->stream == 0 ? NULL : attachments_find(&session->attachments, frame->stream);
 	struct tcp_stream *tcp = frame->stream == 0 ? NULL : tcp_streams_find(&session->tcp_streams, frame->stream);
+	struct tcp_listener *listener = frame->stream == 0 ? NULL : tcp_listeners_find(&session->tcp_listeners, frame->stream);
 	if (tcp != NULL)
 		return tcp_streams_take(&session->tcp_streams, tcp, frame);
+	if (listener != NULL)
+		return tcp_listeners_take(&session->tcp_listeners, listener, frame);
 	switch (frame->type) {
 	case FRAME_STDIN:
 		return attachment != NULL ? attachments_stdin(attachment, frame) : commands_stdin(&session->commands, frame);
@@ -277,7 +288,10 @@ void session_take_frame(struct session *session, const struct frame *frame)
 		is_good = !is_live(session, frame->stream) && attachments_attach(&session->attachments, frame);
 		break;
 	case FRAME_DIAL:
-		is_good = on_dial(session, frame);
+	case FRAME_CONNECT:
+	case FRAME_LISTEN:
+	case FRAME_ACCEPT:
+		is_good = on_tcp(session, frame);
 		break;
 	case FRAME_LISTENERS:
 		on_listeners(session, frame);

@@ -13,6 +13,7 @@
 #include "drains.h"
 #include "kept.h"
 #include "machine-requests.h"
+#include "tcp-listeners.h"
 #include "tcp-streams.h"
 
 struct session {
@@ -28,6 +29,7 @@ struct session {
 	struct kept kept;
 	struct attachments attachments;
 	struct tcp_streams tcp_streams;
+	struct tcp_listeners tcp_listeners;
 	struct drains drains;
 };
 
@@ -36,8 +38,8 @@ void session_take_frame(struct session *session, const struct frame *frame);
 // Answers RESET and ends the session, because the host broke the protocol. The agent skips everything up to its next
 // HELLO.
 void session_reset(struct session *session, int error, const char *why);
-// Ends everything that belongs to the host's connection: running commands, attachments, TCP connections. Kept commands
-// continue.
+// Ends everything that belongs to the host's connection: running commands, attachments, TCP connections and
+// listeners. Kept commands continue.
 void session_end(struct session *session);
 
 #endif

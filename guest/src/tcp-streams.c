@@ -36,17 +36,26 @@ static void close_with_reset(struct tcp_streams *streams, struct tcp_stream *str
 	release(streams, stream);
 }
 
+// Nagle's algorithm would only delay: the host has already put bytes together.
+static void send_at_once(int fd)
+{
+	int one = 1;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+
 static int begin_connect(struct tcp_stream *stream)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(stream->port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	struct sockaddr_in6 v6 = {
 		.sin6_family = AF_INET6, .sin6_port = htons(stream->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	int one = 1;
+	if (stream->address_bytes == sizeof v4.sin_addr)
+		memcpy(&v4.sin_addr, stream->address, sizeof v4.sin_addr);
+	if (stream->address_bytes == sizeof v6.sin6_addr)
+		memcpy(&v6.sin6_addr, stream->address, sizeof v6.sin6_addr);
 	stream->fd = socket(stream->is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (stream->fd < 0)
 		return errno;
-	// Nagle's algorithm would only delay: the host has already put bytes together.
-	setsockopt(stream->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	send_at_once(stream->fd);
 	int result = stream->is_v6 ? connect(stream->fd, (struct sockaddr *)&v6, sizeof v6)
 				   : connect(stream->fd, (struct sockaddr *)&v4, sizeof v4);
 	return result == 0 || errno == EINPROGRESS ? 0 : errno;
@@ -59,7 +68,12 @@ static int watch(struct tcp_streams *streams, struct tcp_stream *stream)
 	return result == 0 ? 0 : errno;
 }
 
-// Tries 127.0.0.1, then ::1. Reports the first error, because this machine may have no ::1.
+static bool is_last_address(const struct tcp_stream *stream)
+{
+	return stream->is_v6 || stream->address_bytes != 0;
+}
+
+// Tries the given address, or else 127.0.0.1, then ::1. Reports the first error, because this machine may have no ::1.
 static int dial(struct tcp_streams *streams, struct tcp_stream *stream)
 {
 	int first_error = 0;
@@ -67,7 +81,7 @@ static int dial(struct tcp_streams *streams, struct tcp_stream *stream)
 		int error = begin_connect(stream);
 		if (error == 0)
 			return watch(streams, stream);
-		if (stream->is_v6)
+		if (is_last_address(stream))
 			return first_error == 0 ? error : first_error;
 		first_error = error;
 		if (stream->fd >= 0)
@@ -82,26 +96,75 @@ static void fail(struct tcp_streams *streams, struct tcp_stream *stream, int err
 	release(streams, stream);
 }
 
-bool tcp_streams_dial(struct tcp_streams *streams, const struct frame *frame)
+// A slot without a connection; NULL: none is free.
+static struct tcp_stream *take_slot(struct tcp_streams *streams)
 {
-	if (frame->stream == 0 || frame->payload_bytes != 2)
-		return false;
-	uint16_t port = read_u16(frame->payload);
 	struct tcp_stream *stream = tcp_streams_find(streams, 0);
 	if (stream == NULL && streams->used < STREAMS_MAX)
 		stream = &streams->slots[streams->used++];
-	if (stream == NULL || port == 0) {
+	return stream;
+}
+
+bool tcp_streams_has_room(struct tcp_streams *streams)
+{
+	return streams->used < STREAMS_MAX || tcp_streams_find(streams, 0) != NULL;
+}
+
+// DIAL has a port, CONNECT has an address after it.
+static bool has_dial_shape(const struct frame *frame)
+{
+	if (frame->type == FRAME_DIAL)
+		return frame->payload_bytes == 2;
+	return frame->payload_bytes == 2 + 4 || frame->payload_bytes == 2 + 16;
+}
+
+bool tcp_streams_dial(struct tcp_streams *streams, const struct frame *frame)
+{
+	if (frame->stream == 0 || !has_dial_shape(frame))
+		return false;
+	uint16_t port = read_u16(frame->payload);
+	struct tcp_stream *stream = port == 0 ? NULL : take_slot(streams);
+	if (stream == NULL) {
 		int error = port == 0 ? EINVAL : EAGAIN;
 		channel_send_error(streams->channel, FRAME_FAILED, frame->stream, error,
 				   port == 0 ? "no such port" : "too many connections");
 		return true;
 	}
 	*stream = (struct tcp_stream){.id = frame->stream, .port = port, .fd = -1, .credit_bytes = WINDOW_BYTES};
+	stream->address_bytes = (uint8_t)(frame->payload_bytes - 2);
+	memcpy(stream->address, frame->payload + 2, stream->address_bytes);
+	stream->is_v6 = stream->address_bytes == sizeof stream->address;
 	input_open(&stream->in);
 	int error = dial(streams, stream);
 	if (error != 0)
 		fail(streams, stream, error);
 	return true;
+}
+
+void tcp_streams_adopt(struct tcp_streams *streams, uint32_t id, int fd, const struct sockaddr_storage *peer)
+{
+	struct tcp_stream *stream = take_slot(streams);
+	if (stream == NULL) {
+		close(fd);
+		channel_send_error(streams->channel, FRAME_FAILED, id, EMFILE, "too many connections");
+		return;
+	}
+	*stream = (struct tcp_stream){.id = id, .fd = fd, .is_v6 = true, .is_connected = true, .credit_bytes = WINDOW_BYTES};
+	input_open(&stream->in);
+	send_at_once(fd);
+	int error = watch(streams, stream);
+	if (error != 0) {
+		fail(streams, stream, error);
+		return;
+	}
+	uint8_t answer[2 + 16];
+	const struct sockaddr_in *v4 = (const struct sockaddr_in *)peer;
+	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)peer;
+	bool is_v6 = peer->ss_family == AF_INET6;
+	size_t address_bytes = is_v6 ? sizeof v6->sin6_addr : sizeof v4->sin_addr;
+	write_u16(answer, ntohs(is_v6 ? v6->sin6_port : v4->sin_port));
+	memcpy(answer + 2, is_v6 ? (const void *)&v6->sin6_addr : (const void *)&v4->sin_addr, address_bytes);
+	channel_send(streams->channel, FRAME_CONNECTED, 0, id, answer, 2 + address_bytes);
 }
 
 static bool take_stdin(struct tcp_streams *streams, struct tcp_stream *stream, const struct frame *frame)
@@ -168,7 +231,7 @@ static bool pump_connect(struct tcp_streams *streams, struct tcp_stream *stream)
 		stream->in_ready = false;
 		return false;
 	}
-	if (!stream->is_v6) {
+	if (!is_last_address(stream)) {
 		close(stream->fd);
 		stream->is_v6 = true;
 		stream->in_ready = stream->out_ready = false;

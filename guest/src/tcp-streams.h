@@ -1,4 +1,4 @@
-// TCP connections to servers in this machine. Each has one stream, with a credit window in each direction.
+// TCP connections to servers, and those that a listener accepted. Each has one stream, with a credit window in each direction.
 //
 // A connection is live from DIAL until its FAILED or CLOSED is sent. A slot is free when its id is 0. The two
 // directions end independently: on END of STDIN the agent shuts down its half, and END on STDOUT says that the server
@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "channel.h"
 #include "input.h"
@@ -17,6 +18,8 @@
 struct tcp_stream {
 	uint32_t id;
 	uint16_t port;
+	uint8_t address[16]; // in network order
+	uint8_t address_bytes; // 4 or 16; 0: the loopback addresses
 	int fd;
 	bool is_v6;
 	bool is_connected;
@@ -35,8 +38,12 @@ struct tcp_streams {
 };
 
 struct tcp_stream *tcp_streams_find(struct tcp_streams *streams, uint32_t id);
-// Begins to connect, or answers FAILED. Returns false when the frame breaks the protocol.
+// DIAL or CONNECT: begins to connect, or answers FAILED. Returns false when the frame breaks the protocol.
 bool tcp_streams_dial(struct tcp_streams *streams, const struct frame *frame);
+bool tcp_streams_has_room(struct tcp_streams *streams);
+// Serves a connection that a listener has accepted: answers CONNECTED with the address of its other end, or FAILED.
+// Takes the descriptor. Only while tcp_streams_has_room.
+void tcp_streams_adopt(struct tcp_streams *streams, uint32_t id, int fd, const struct sockaddr_storage *peer);
 // STDIN, CREDIT or DETACH, which resets the connection. Returns false when the frame breaks the protocol.
 bool tcp_streams_take(struct tcp_streams *streams, struct tcp_stream *stream, const struct frame *frame);
 

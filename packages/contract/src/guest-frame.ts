@@ -88,6 +88,11 @@ export const FrameType = {
   listenerList: 44,
   memory: 45,
   memoryUsage: 46,
+  connect: 47,
+  listen: 48,
+  listening: 49,
+  incoming: 50,
+  accept: 51,
 } as const
 
 /** Options of a RUN: on a terminal, kept after the connection ends, a builtin of the guest. */

@@ -1,9 +1,14 @@
 import { encodeFrame, FrameType, GuestProtocolError } from '@offshoot/contract/guest-frame'
-import type { Deadline } from '@offshoot/kit/deadline'
+import { Deadline } from '@offshoot/kit/deadline'
 import { startGuestSpan } from '@offshoot/kit/otlp/telemetry'
-import type { GuestConnection } from './guest-connection.ts'
+import type { GuestConnection, GuestListener } from './guest-connection.ts'
 import type { LinkStream, MakeStream, FirstFrame } from './link-streams.ts'
 import { RemoteConnection } from './remote-connection.ts'
+import { RemoteListener } from './remote-listener.ts'
+import { encodeAddress } from './tcp-address.ts'
+
+/** Milliseconds for the guest to hand over a waiting connection. */
+const ACCEPT_MS = 10_000
 
 /** The part of the link that this class uses. */
 interface PortsLink {
@@ -26,9 +31,52 @@ export class GuestPorts {
    *   GuestLinkLost
    */
   async dial(port: number, deadline: Deadline): Promise<GuestConnection> {
+    return this.#dial(encodeFrameWith(FrameType.dial, encodePort(port)), deadline)
+  }
+
+  /**
+   * Connects from the guest to an address: its own, or one that its network reaches.
+   * @throws as {@link dial}; ENOSYS from guests of earlier releases, ENETUNREACH, ETIMEDOUT; RangeError
+   */
+  async connect(address: string, port: number, deadline: Deadline): Promise<GuestConnection> {
+    return this.#dial(encodeFrameWith(FrameType.connect, encodeAddress(address, port, 1)), deadline)
+  }
+
+  /**
+   * Listens in the guest. Port 0: the kernel chooses one.
+   * @throws GuestRequestError EADDRINUSE, EADDRNOTAVAIL, EAGAIN over 64 listeners, ENOSYS from guests of earlier
+   *   releases; RangeError; DeadlineExceeded; GuestLinkLost
+   */
+  async listen(address: string, port: number, deadline: Deadline): Promise<GuestListener> {
+    const listener = await this.#link.open(
+      encodeFrameWith(FrameType.listen, encodeAddress(address, port, 0)),
+      (id, send) => new RemoteListener(id, send, (stream) => this.#accept(stream)),
+      deadline,
+    )
+    try {
+      await deadline.race(listener.listening)
+    } catch (error) {
+      listener.close()
+      throw error
+    }
+    return listener
+  }
+
+  /** Connections stay in the guest's backlog when it has no room for more: the next INCOMING tries again. */
+  async #accept(listener: number): Promise<GuestConnection | null> {
+    const payload = Buffer.alloc(4)
+    payload.writeUInt32LE(listener)
+    try {
+      return await this.#dial(encodeFrameWith(FrameType.accept, payload), Deadline.after(ACCEPT_MS, 'a connection'))
+    } catch {
+      return null
+    }
+  }
+
+  async #dial(firstFrame: FirstFrame, deadline: Deadline): Promise<GuestConnection> {
     const span = startGuestSpan('dial')
     try {
-      return await this.#dial(port, deadline)
+      return await this.#open(firstFrame, deadline)
     } catch (error) {
       span?.fail(error)
       throw error
@@ -37,10 +85,9 @@ export class GuestPorts {
     }
   }
 
-  async #dial(port: number, deadline: Deadline): Promise<GuestConnection> {
-    const payload = encodePort(port)
+  async #open(firstFrame: FirstFrame, deadline: Deadline): Promise<GuestConnection> {
     const remote = await this.#link.open(
-      (id) => encodeFrame(FrameType.dial, id, payload),
+      firstFrame,
       (id, send, wide) => new RemoteConnection(id, send, wide),
       deadline,
     )
@@ -60,6 +107,10 @@ export class GuestPorts {
   async listeners(deadline: Deadline): Promise<number[]> {
     return decodePorts(await this.#link.listeners(deadline))
   }
+}
+
+function encodeFrameWith(type: number, payload: Uint8Array): FirstFrame {
+  return (id) => encodeFrame(type, id, payload)
 }
 
 /** The payload of DIAL. @throws RangeError for a number that is not a TCP port */

@@ -16,6 +16,7 @@ import {
 import { CommandInput } from './command-input.ts'
 import { CommandOutput } from './command-output.ts'
 import { encodeCredit, readCredit, readErrorPayload } from './payloads.ts'
+import { readPeer } from './tcp-address.ts'
 import type { GuestConnection } from './guest-connection.ts'
 import { GuestRequestError } from './guest-link-error.ts'
 import type { LinkStream } from './link-streams.ts'
@@ -33,6 +34,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
   readonly #closed = Promise.withResolvers<void>()
   readonly #connected = Promise.withResolvers<void>()
   #state: 'connecting' | 'open' | 'over' = 'connecting'
+  #peer: GuestConnection['peer'] = null
 
   constructor(id: number, send: (frame: Uint8Array) => void, wide: WideWindows) {
     this.#id = id
@@ -48,6 +50,10 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     this.output = new CommandOutput((bytes) => this.#sendLive(encodeCredit(id, CreditTarget.stdout, bytes)), wide)
   }
 
+  get peer(): GuestConnection['peer'] {
+    return this.#peer
+  }
+
   abort(): void {
     this.#sendLive(encodeFrame(FrameType.detach, this.#id))
     this.input.destroy()
@@ -59,6 +65,7 @@ export class RemoteConnection implements GuestConnection, LinkStream {
     switch (frame.type) {
       case FrameType.connected:
         if (this.#state !== 'connecting') throw new GuestProtocolError('bad CONNECTED')
+        this.#peer = readPeer(frame.payload)
         this.#state = 'open'
         this.#connected.resolve()
         return false

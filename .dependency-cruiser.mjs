@@ -31,7 +31,7 @@ const agentLayers = {
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture probe'),
   sandbox: inOrder(
-    'metrics pool model events cleanup commands terminals files ports code lsp archives volumes',
+    'metrics pool model events cleanup commands terminals files ports ssh code lsp archives volumes',
     'start logs templates lifecycle snapshots builds recovery',
   ),
   http: inOrder('request streams metrics files'),
@@ -76,7 +76,7 @@ const CONTROL_TESTS = '(\\.test\\.ts$|^packages/control/src/test/)'
 const controlLayers = {
   platform: inOrder('db audit limits secrets http jobs mail . idempotency'),
   fleet: inOrder('. placement proxy'),
-  'kinds/orgs': inOrder('identity audit operators .'),
+  'kinds/orgs': inOrder('identity audit operators ssh .'),
   'kinds/billing': inOrder('model limits metering .'),
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],
@@ -117,8 +117,8 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 
 /** The folders of smaller packages, lowest first; `.` stands for the files directly in `src`. */
 const packageFolders = {
-  kit: inOrder('. otlp'),
-  edge: inOrder('agents http limits apps access certificates postgres preview front .'),
+  kit: inOrder('. otlp ssh'),
+  edge: inOrder('agents http limits apps access certificates postgres ssh preview front .'),
   up: inOrder('base rootless images host services config .'),
   e2b: inOrder('generated control base api envd code ports .'),
 }

@@ -23,6 +23,7 @@ import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { sessions } from './session-benches.ts'
 import { signUpToFirstExec } from './signup-benches.ts'
+import { sshFirstPrompt, sshThroughput } from './ssh-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { diskOf, templateBuild } from './template-benches.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
@@ -70,6 +71,8 @@ export const benches: readonly Bench[] = [
   { names: ['exec_throughput_mib_s'], run: execThroughput },
   { names: ['fs_write_100mib', 'fs_read_100mib'], run: fileThroughput },
   { names: ['pty_echo'], run: terminalEcho },
+  { names: ['ssh_first_prompt_ms'], run: sshFirstPrompt },
+  { names: ['ssh_throughput_mib_s'], run: sshThroughput },
   { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
   { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
   { names: ['preview_rps', 'preview_request_cpu_us'], run: proxyRate },

@@ -31,6 +31,8 @@ export interface Credentials {
   readonly e2b_api_url: string
   readonly e2b_sandbox_url: string
   readonly e2b_domain: string
+  readonly ssh_host: string
+  readonly ssh_port: number
 }
 
 interface RunningServices {

@@ -32,6 +32,12 @@ export const auditAction = z.enum([
   'keys.rotated',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */
   'account.deleted',
+  /** The target is the fingerprint of the key. */
+  'ssh_key.created',
+  'ssh_key.removed',
+  'ssh_certificate.issued',
+  /** A client opened a connection to the SSH gateway. The target is the sandbox. */
+  'ssh.connected',
   /** A request that changes something and has no action of its own. `details` has method, route and status. */
   'request.made',
   /** A request whose answer has a secret. `details` as above. */
@@ -54,6 +60,7 @@ export const auditTargetKind = z.enum([
   'sandbox',
   'sealing_key',
   'snapshot',
+  'ssh_key',
   'template',
   'token',
   'user',

@@ -116,6 +116,8 @@ const registry = {
   tooManyApps: { status: 429, error: 'max apps reached', fields: ['max', 'active'] },
   /** API keys of one workspace. */
   tooManyTokens: { status: 429, error: 'max tokens reached', fields: ['max', 'active'] },
+  /** SSH keys of one user. */
+  tooManySshKeys: { status: 429, error: 'max ssh keys reached', fields: ['max', 'active'] },
   /** Too many failed authentications from one address. Known valid keys from that address still pass. */
   tooManyFailures: { status: 429, error: 'too many failed attempts' },
   /** Comes with the header `Retry-After: 1`. */

@@ -164,6 +164,8 @@ export const controlConfig = z.strictObject({
   databases: z
     .strictObject({ host: z.string().min(1), port, suffix: hostSuffix.nullable() })
     .default({ host: '127.0.0.1', port: 5433, suffix: null }),
+  /** Public address of the SSH gateway. Without it, the service has none. */
+  ssh: z.strictObject({ host: z.string().min(1), port }).optional(),
   /** Control's data directory (`DIR/control`). Durable state is in PostgreSQL only. */
   data_dir: z.string().startsWith('/'),
   /** SHA-256 in hex of the operator key for `/v1/admin`. Without it, `/v1/admin` is closed. */
@@ -195,6 +197,20 @@ export const edgeConfig = z.strictObject({
       /** Maximum concurrent connections to one database, and to all databases. */
       per_database: z.int().min(1).default(200),
       connections: z.int().min(1).default(5_000),
+    })
+    .optional(),
+  /** The port of the SSH gateway, which needs `control`. Without it, the edge serves no SSH. */
+  ssh: z
+    .strictObject({
+      listen,
+      /** Maximum concurrent connections of one user or API key, of one client address, and of all. */
+      per_caller: z.int().min(1).default(64),
+      per_address: z.int().min(1).default(128),
+      connections: z.int().min(1).default(2_000),
+      /** Maximum concurrent channels of one connection: commands, forwarded connections. */
+      channels: z.int().min(1).default(128),
+      /** Seconds without a channel or a forwarded port after which the gateway closes a connection. */
+      idle_seconds: z.int().min(1).default(43_200),
     })
     .optional(),
   /** The agents whose sandboxes the edge serves, each with the secret that it shares with the edge. */

@@ -34,6 +34,7 @@ import * as sandbox from './sandbox.ts'
 import * as scope from './scope.ts'
 import * as signal from './signal.ts'
 import * as snapshot from './snapshot.ts'
+import * as ssh from './ssh.ts'
 import * as templateImage from './template-image.ts'
 import * as template from './template.ts'
 import * as token from './token.ts'
@@ -77,6 +78,7 @@ const MODULES = {
   scope,
   signal,
   snapshot,
+  ssh,
   template,
   'template-image': templateImage,
   token,

@@ -26,6 +26,7 @@ import { createAccounts } from './kinds/orgs/identity/accounts.ts'
 import { FailedAttempts } from './kinds/orgs/identity/failed-attempts.ts'
 import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
+import { SshServiceKeys } from './kinds/orgs/identity/ssh-service-keys.ts'
 import { ApiKeyCache } from './kinds/orgs/identity/api-key-cache.ts'
 import { orgs } from './kinds/orgs/kind.ts'
 import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
@@ -133,6 +134,7 @@ export async function startControl(
     keys: new ApiKeyCache(pool, keyUsage),
     failures: new FailedAttempts(),
     operatorKeys: await OperatorKeys.open(pool, config.operator_key_sha256, log),
+    sshKeys: new SshServiceKeys(pool, new Seal(keyring, 'ssh')),
     payments,
     creates: new WorkspaceQueue(),
     events,

@@ -24,12 +24,15 @@ import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
 import { Preview } from './preview/preview.ts'
+import { SshFront, type SshFrontOptions } from './ssh/ssh-front.ts'
 import { requestIdOf } from './http/request-id.ts'
 
 export interface Edge {
   readonly front: Front
   /** `null` if the edge serves no databases. */
   readonly databases: DatabaseFront | null
+  /** `null` if the edge serves no SSH. */
+  readonly ssh: SshFront | null
   /** Closes upgraded connections, which would otherwise stay open forever. */
   endUpgraded(): void
   /** Call it after closing the front. */
@@ -99,11 +102,13 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     wakeMs,
     log,
   })
+  const ssh = asking === null ? null : sshFront(config, { control: asking, locations, wakeMs, log })
   const following = agents.map((agent) => followAgent(agent, locations, log, stopped.signal))
   if (config.control !== undefined) {
     const options = { control: config.control, locations: apps, log }
     following.push(followApps(options, stopped.signal), reportLoad({ ...options, load }, stopped.signal))
   }
+  if (ssh !== null) following.push(ssh.start(stopped.signal))
   const stop = async () => {
     stopped.abort()
     await Promise.all(following)
@@ -115,8 +120,9 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   const endUpgraded = () => {
     preview.endUpgraded()
     databases?.close()
+    ssh?.close()
   }
-  return { front, databases, endUpgraded, stop }
+  return { front, databases, ssh, endUpgraded, stop }
 }
 
 /** Spans have no path, because the paths of a tenant's app may contain its credentials. */
@@ -126,6 +132,21 @@ function traced(handle: FrontOptions['handle']): FrontOptions['handle'] {
     const served = { request: request as IncomingMessage, response, requestId: requestIdOf(request) }
     serveTraced(served, () => handle(request, response, expectsContinue))
   }
+}
+
+function sshFront(
+  { ssh, limits }: EdgeConfig,
+  services: Pick<SshFrontOptions, 'control' | 'locations' | 'wakeMs' | 'log'>,
+): SshFront | null {
+  if (ssh === undefined) return null
+  return new SshFront({
+    ...services,
+    perCaller: ssh.per_caller,
+    perAddress: ssh.per_address,
+    maxConnections: Math.min(ssh.connections, limits.connections),
+    maxChannels: ssh.channels,
+    idleMs: ssh.idle_seconds * 1000,
+  })
 }
 
 function databaseFront(

@@ -26,7 +26,12 @@ const { server } = edge.front
 server.listen(config.listen)
 server.once('listening', () => log.info({ address: server.address() }, 'listening'))
 server.once('error', cannotListen)
-const { databases } = edge
+const { databases, ssh } = edge
+if (ssh !== null && config.ssh !== undefined) {
+  ssh.server.listen(config.ssh.listen)
+  ssh.server.once('listening', () => log.info({ address: ssh.server.address() }, 'listening for SSH'))
+  ssh.server.once('error', cannotListen)
+}
 if (databases !== null && config.databases !== undefined) {
   databases.server.listen(config.databases.listen)
   databases.server.once('listening', () => log.info({ address: databases.server.address() }, 'listening for databases'))

@@ -86,11 +86,7 @@ export class GuestPorts {
   }
 
   async #open(firstFrame: FirstFrame, deadline: Deadline): Promise<GuestConnection> {
-    const remote = await this.#link.open(
-      firstFrame,
-      (id, send, wide) => new RemoteConnection(id, send, wide),
-      deadline,
-    )
+    const remote = await this.#link.open(firstFrame, (id, send, wide) => new RemoteConnection(id, send, wide), deadline)
     try {
       await deadline.race(remote.connected)
     } catch (error) {

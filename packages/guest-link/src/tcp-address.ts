@@ -26,13 +26,16 @@ function bytesOf(address: string): number[] {
   // The URL parser writes the last 32 bits as hexadecimal groups too.
   const written = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = '', tail] = written.split('::')
-  const groups = (text: string) => (text === '' ? [] : text.split(':'))
-  const [first, last] = [groups(head), groups(tail ?? '')]
+  const [first, last] = [groupsOf(head), groupsOf(tail ?? '')]
   const zeros = Array.from({ length: 8 - first.length - last.length }, () => '0')
   return [...first, ...zeros, ...last].flatMap((group) => {
     const value = Number.parseInt(group, 16)
     return [value >> 8, value & 0xff]
   })
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':')
 }
 
 function ipv6Of(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 import type { UpArguments } from './base/arguments.ts'
 import { readCommit } from './config/commit.ts'
-import { baseUrl, e2bDomain, previewAddress, writeConfiguration } from './config/configuration.ts'
+import { baseUrl, e2bDomain, previewAddress, sshAddressOf, writeConfiguration } from './config/configuration.ts'
 import { type Addresses, bootstrap, type Credentials } from './config/credentials.ts'
 import { readOperatorKey } from './config/operator-key.ts'
 import { secret } from './base/secret.ts'
@@ -66,6 +66,7 @@ export async function fillDataDir({
     preview: args.preview,
     databaseSuffix: args.databaseSuffix,
     e2bDomain: args.e2bDomain,
+    sshAddress: args.sshAddress,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
     gatewaySecret: (await secret(layout.secrets, 'gateway')).toString('base64'),
@@ -91,10 +92,11 @@ export async function fillDataDir({
   )
 }
 
-function addressesOf(ports: Ports, { preview, e2bDomain: own }: UpArguments): Addresses {
+function addressesOf(ports: Ports, { preview, sshAddress, e2bDomain: own }: UpArguments): Addresses {
   return {
     control: baseUrl(ports),
     preview: previewAddress({ ports, preview }),
+    ssh: sshAddressOf({ ports, sshAddress }),
     e2b: { port: ports.e2b, domain: e2bDomain({ ports, preview, e2bDomain: own }) },
   }
 }

@@ -1,4 +1,5 @@
-import { parseArguments, UsageError, type UpArguments } from './base/arguments.ts'
+import { parseArguments, type UpArguments } from './base/arguments.ts'
+import { UsageError } from './base/usage-error.ts'
 import { down } from './down.ts'
 import { prepare } from './prepare.ts'
 import { SetupFailure } from './base/setup-failure.ts'

@@ -1,8 +1,19 @@
 import type { Credentials } from './config/credentials.ts'
 
-/** The text after `ready`: three shell lines that work in this order, the preview address, and variables for E2B's clients. */
+/** The text after `ready`: three shell lines that work in this order, the addresses of previews and SSH, and variables for E2B's clients. */
 export function readyLines(
-  { base_url, api_key, edge_url, preview_suffix, e2b_api_key, e2b_api_url, e2b_sandbox_url, e2b_domain }: Credentials,
+  {
+    base_url,
+    api_key,
+    ssh_host,
+    ssh_port,
+    edge_url,
+    preview_suffix,
+    e2b_api_key,
+    e2b_api_url,
+    e2b_sandbox_url,
+    e2b_domain,
+  }: Credentials,
   template: string,
 ): readonly string[] {
   const auth = `-H 'Authorization: Bearer ${api_key}'`
@@ -14,6 +25,7 @@ export function readyLines(
     `curl -sS ${auth} ${json} -d '{"cmd":"uname -a"}' ${sandboxes}/$id/exec; echo`,
     `curl -sS ${auth} -X DELETE ${sandboxes}/$id`,
     `# previews: ${edge_url.replace(/(?<=:\/\/)[^:]*/, `PORT-SANDBOX_ID.${preview_suffix}`)}`,
+    `# SSH: ssh -p ${ssh_port} SANDBOX_ID@${ssh_host} (docs/ssh.md)`,
     `# for clients of E2B: export E2B_API_KEY=${e2b_api_key} E2B_API_URL=${e2b_api_url} E2B_SANDBOX_URL=${e2b_sandbox_url} E2B_DOMAIN=${e2b_domain}`,
   ]
 }

@@ -42,6 +42,7 @@ const USUAL_EDGE_PORT = 8081
 const USUAL_DATABASE_PORT = 5433
 /** Default port of the E2B gateway, if it is free. */
 const USUAL_E2B_PORT = 8082
+const USUAL_SSH_PORT = 2222
 
 /**
  * Sets up, starts, and runs until `stop` aborts or a service cannot be started. It then ends the services in order; VMs
@@ -98,6 +99,8 @@ async function checkPorts(args: UpArguments): Promise<void> {
     throw new SetupFailure(`Port ${args.databasePort} is taken: choose another one with --database-port.`)
   if (args.e2bPort && !(await isPortFree(HOST, args.e2bPort)))
     throw new SetupFailure(`Port ${args.e2bPort} is taken: choose another one with --e2b-port.`)
+  if (args.sshPort && !(await isPortFree(HOST, args.sshPort)))
+    throw new SetupFailure(`Port ${args.sshPort} is taken: choose another one with --ssh-port.`)
 }
 
 async function run(
@@ -113,6 +116,7 @@ async function run(
     edge: await edgePort(args, layout),
     databases: await databasePort(args, layout),
     e2b: await e2bPort(args, layout),
+    ssh: await sshPort(args, layout),
     postgres: await findFreePort(),
   }
   const record = await startRecord(layout, ports)
@@ -171,6 +175,11 @@ async function databasePort({ command, port, databasePort: wanted }: UpArguments
 async function e2bPort({ command, port, e2bPort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
   const earlier = (await readRunningRecord(layout.runningRecord))?.e2bPort ?? null
   return lastingPort({ command, port, wanted, earlier, usual: USUAL_E2B_PORT })
+}
+
+async function sshPort({ command, port, sshPort: wanted }: UpArguments, layout: DataLayout): Promise<number> {
+  const earlier = (await readRunningRecord(layout.runningRecord))?.sshPort ?? null
+  return lastingPort({ command, port, wanted, earlier, usual: USUAL_SSH_PORT })
 }
 
 interface LastingPort {

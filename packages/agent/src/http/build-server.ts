@@ -1,4 +1,5 @@
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
+import { SSH_STREAM_PROTOCOL } from '@offshoot/contract/ssh-stream'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
 import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
@@ -28,6 +29,7 @@ import { lifecycleRoutes } from './lifecycle-routes.ts'
 import { getMetrics } from './metrics/get-metrics.ts'
 import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
+import { sshRoutes } from './ssh-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
@@ -52,7 +54,10 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    http: { shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL), maxHeaderSize: MAX_HEADER_BYTES },
+    http: {
+      shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL, SSH_STREAM_PROTOCOL),
+      maxHeaderSize: MAX_HEADER_BYTES,
+    },
   })
   traceRequests(server, loggedPath)
   server.addHook('onRequest', async (request, reply) => {
@@ -92,6 +97,7 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     getLsp,
     getListeners,
     getPortStream,
+    sshRoutes,
     execRoutes,
     followExec,
     codeRoutes,

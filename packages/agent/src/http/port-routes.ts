@@ -3,17 +3,15 @@ import type { AgentListeners } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import { parsePort } from '@offshoot/contract/port'
 import { ADMITTED_HEADER, PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
-import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
 import { upgradeOf } from '@offshoot/kit/http-upgrades'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { detectedPorts, dialPort } from '../sandbox/ports/guest-ports.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { joinConnection } from './join-connection.ts'
 import { ownSandbox } from './request/require-credential.ts'
 
 const SWITCHING = `HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${PORT_STREAM_PROTOCOL}\r\n\r\n`
-/** Milliseconds without data after which TCP sends a keep-alive probe to the other host. */
-const KEEP_ALIVE_MS = 30_000
 
 /** `GET /v1/sandboxes/{id}/listeners`: asks the guest now. Empty if no guest runs. */
 export function getListeners(server: FastifyInstance, { host }: Agent): void {
@@ -73,33 +71,4 @@ function endWhenPrivate({ publicStreams }: Sandbox, socket: Socket): void {
   const end = () => socket.destroy()
   publicStreams.add(end)
   socket.once('close', () => publicStreams.delete(end))
-}
-
-/**
- * Forwards bytes between an upgraded connection and a connection inside a guest. Each direction has its own half-close and
- * backpressure. An error on one side aborts the other side. Both end when `stopping` aborts.
- */
-function joinConnection(
-  { socket, head }: { readonly socket: Socket; readonly head: Buffer },
-  connection: GuestConnection,
-  stopping: AbortSignal,
-): void {
-  const { input, output, closed } = connection
-  const abort = () => connection.abort()
-  const breakOff = () => {
-    abort()
-    socket.destroy()
-  }
-  socket.setKeepAlive(true, KEEP_ALIVE_MS)
-  if (head.length > 0) input.write(head)
-  socket.pipe(input)
-  output.pipe(socket)
-  socket.on('error', breakOff)
-  // A caller that closes without ending its half must not leave the server in the guest waiting for more input.
-  socket.once('close', abort)
-  // A server that closed its input may still send output: discard the caller's bytes and keep the connection.
-  input.on('error', () => socket.resume())
-  void closed.catch(() => socket.resetAndDestroy())
-  stopping.addEventListener('abort', breakOff, { once: true })
-  socket.once('close', () => stopping.removeEventListener('abort', breakOff))
 }

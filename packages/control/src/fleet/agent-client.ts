@@ -187,6 +187,16 @@ export class AgentClient {
     }
   }
 
+  /** A grant with which an edge enters one sandbox for an SSH session. */
+  sshGrant(sandboxId: string, workspaceId: string, session: string): Promise<string> {
+    return this.#credential.sshGrant(sandboxId, workspaceId, session)
+  }
+
+  /** Whether {@link sshGrant} made this grant for the same session, less than a day ago. */
+  isSshGrant(grant: string, sandboxId: string, session: string): Promise<boolean> {
+    return this.#credential.isSshGrant(grant, sandboxId, session)
+  }
+
   /** The agent's log as server-sent events, starting after `cursor`. */
   async events(cursor: number, requestId: string, signal: AbortSignal): Promise<Readable> {
     const path = `/v1/agent/events?after=${cursor}`

@@ -1,11 +1,14 @@
-import { AGENT_CREDENTIAL_SECONDS } from '@offshoot/contract/agent-credential'
-import { SignJWT } from 'jose'
+import { AGENT_CREDENTIAL_SECONDS, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
+import { SSH_GRANT_SECONDS } from '@offshoot/contract/edge-ssh'
+import { jwtVerify, SignJWT } from 'jose'
 
 /**
  * Half of a credential's lifetime. A credential that is handed out is therefore valid for at least as long, which also
  * covers clock differences.
  */
 const REUSE_MS = (AGENT_CREDENTIAL_SECONDS * 1000) / 2
+/** Seconds after its end for which a grant still proves that its connection was admitted: an outage of control. */
+const RENEWABLE_SECONDS = 24 * 60 * 60
 /** Workspaces whose credentials are cached. Beyond that the oldest is dropped. */
 const MAX_KEPT = 10_000
 
@@ -36,6 +39,30 @@ export class AgentCredential {
     this.#kept.set(workspaceId, { token, untilMs: performance.now() + REUSE_MS })
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(this.#kept.keys().next().value)
     return token
+  }
+
+  /** @param session names the connection, whose next grant needs this one */
+  sshGrant(sandboxId: string, workspaceId: string, session: string): Promise<string> {
+    const claims = { cluster_id: this.#clusterId, workspace_id: workspaceId, sandbox_id: sandboxId, session }
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', kid: SSH_GRANT_KEY_ID })
+      .setIssuedAt()
+      .setExpirationTime(`${SSH_GRANT_SECONDS}s`)
+      .sign(this.#secret)
+  }
+
+  async isSshGrant(grant: string, sandboxId: string, session: string): Promise<boolean> {
+    try {
+      const options = { algorithms: ['HS256'], clockTolerance: RENEWABLE_SECONDS }
+      const { payload, protectedHeader } = await jwtVerify(grant, this.#secret, options)
+      return (
+        protectedHeader.kid === SSH_GRANT_KEY_ID &&
+        payload['sandbox_id'] === sandboxId &&
+        payload['session'] === session
+      )
+    } catch {
+      return false
+    }
   }
 
   #sign(workspaceId: string | undefined): Promise<string> {

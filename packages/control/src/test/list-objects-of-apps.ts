@@ -101,6 +101,9 @@ async function installationList(seed: Seed): Promise<ListCase> {
   }
 }
 
+/** As SSH sends an Ed25519 key. */
+const SSH_KEY = Buffer.from('AAAAC3NzaC1lZDI1NTE5AAAAIAb8SsGZ5T3oRfPrl7o38IPvC3su1dOHNcBHz5ZCUlUJ', 'base64')
+
 /** The lists of people: keys, members, invitations and workspaces. */
 export async function orgLists(seed: Seed): Promise<ListCase[]> {
   const { tenant } = seed
@@ -117,6 +120,11 @@ export async function orgLists(seed: Seed): Promise<ListCase[]> {
     })
   }
   const tokens = prefixes.toReversed()
+  const sshKeys: string[] = []
+  for (const [index, fingerprint] of ['SHA256:a', 'SHA256:b', 'SHA256:c'].entries()) {
+    await seed.row('ssh_keys', { user_id: tenant.userId, name: 'x', blob: SSH_KEY, fingerprint, created_at: at(index) })
+    sshKeys.unshift(fingerprint)
+  }
   const emails = NAMES.map((name) => `${name}@${tenant.workspaceId}.example.com`)
   const users: string[] = []
   for (const [index, email] of emails.entries()) {
@@ -152,6 +160,18 @@ export async function orgLists(seed: Seed): Promise<ListCase[]> {
   const own = rows.map(({ slug }) => slug)
   const org = `/v1/orgs/${tenant.workspaceId}`
   return [
+    {
+      path: '/v1/me/ssh-keys',
+      by: 'fingerprint',
+      names: sshKeys,
+      credential: 'jwt',
+      filters: {
+        'fingerprint=SHA256:b': ['SHA256:b'],
+        'fingerprint=nothing': [],
+        [`created_after=${at(0)}`]: sshKeys.slice(0, 2),
+        [`created_before=${at(1)}`]: sshKeys.slice(2),
+      },
+    },
     {
       path: '/v1/me/tokens',
       only: `created_before=${at(60)}`,

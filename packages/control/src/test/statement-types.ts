@@ -38,8 +38,10 @@ import type * as kinds_orgs_identity_invitation_statements from '../kinds/orgs/i
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
 import type * as kinds_orgs_identity_operator_statements from '../kinds/orgs/identity/operator-statements.ts'
 import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity/org-statements.ts'
+import type * as kinds_orgs_identity_ssh_service_key_statements from '../kinds/orgs/identity/ssh-service-key-statements.ts'
 import type * as kinds_orgs_identity_used_code_statements from '../kinds/orgs/identity/used-code-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
+import type * as kinds_orgs_ssh_ssh_key_statements from '../kinds/orgs/ssh/ssh-key-statements.ts'
 import type * as kinds_sandboxes_deleted_orgs_statements from '../kinds/sandboxes/deleted-orgs-statements.ts'
 import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxes/events/event-statements.ts'
 import type * as kinds_sandboxes_forks_fork_statements from '../kinds/sandboxes/forks/fork-statements.ts'
@@ -435,6 +437,11 @@ export type Of_kinds_orgs_identity_org_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.workspaceSlug, { "slug": string }, [string]>>,
 ]
 
+export type Of_kinds_orgs_identity_ssh_service_key_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_ssh_service_key_statements.sshServiceKeys, { "purpose": string; "key": Buffer }, []>>,
+  Assert<Agreement<typeof kinds_orgs_identity_ssh_service_key_statements.insertSshServiceKey, {  }, [string, Uint8Array]>>,
+]
+
 export type Of_kinds_orgs_identity_used_code_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.claimCode, { "code": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.removeOldCodes, {  }, []>>,
@@ -443,6 +450,14 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 export type Of_kinds_orgs_operators_operator_queries = [
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
+]
+
+export type Of_kinds_orgs_ssh_ssh_key_statements = [
+  Assert<Agreement<typeof kinds_orgs_ssh_ssh_key_statements.countSshKeys, { "count": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_ssh_ssh_key_statements.insertSshKey, { "id": string; "name": string; "blob": Buffer; "fingerprint": string; "created_at": Date; "last_used_at": Date | null }, [string, string, Uint8Array, string]>>,
+  Assert<Agreement<typeof kinds_orgs_ssh_ssh_key_statements.deleteSshKey, { "fingerprint": string; "name": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_ssh_ssh_key_statements.sshKeyOfMember, { "id": string; "user_id": string; "blob": Buffer; "last_used_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_orgs_ssh_ssh_key_statements.touchSshKey, {  }, [string]>>,
 ]
 
 export type Of_kinds_sandboxes_deleted_orgs_statements = [

@@ -1,6 +1,6 @@
 import { DeadlineExceeded } from '@offshoot/kit/deadline'
 import { errors } from 'undici'
-import { AgentAway, PortRefused } from '../agents/open-port.ts'
+import { AgentAway, PortRefused } from '../agents/open-upgrade.ts'
 import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { breakOff, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 

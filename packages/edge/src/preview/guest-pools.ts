@@ -2,7 +2,8 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { type Dispatcher, Pool } from 'undici'
 import type { Agent } from '../agents/agent.ts'
-import { type GuestPort, openPort, PortRefused } from '../agents/open-port.ts'
+import { type GuestPort, openPort } from '../agents/open-port.ts'
+import { PortRefused } from '../agents/open-upgrade.ts'
 
 /** Maximum pools. Beyond it the least recently used one is closed. */
 const MAX_POOLS = 2_000

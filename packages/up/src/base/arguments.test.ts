@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { parseArguments, UsageError } from './arguments.ts'
+import { parseArguments } from './arguments.ts'
+import { UsageError } from './usage-error.ts'
 
 describe('parseArguments', () => {
   it('takes the defaults from where it is called', () => {
@@ -13,6 +14,8 @@ describe('parseArguments', () => {
       preview: { suffix: 'localhost', certificate: null, acme: null },
       databasePort: null,
       e2bPort: null,
+      sshPort: null,
+      sshAddress: null,
       e2bDomain: null,
       databaseSuffix: null,
       isYes: false,
@@ -59,6 +62,8 @@ describe('parseArguments', () => {
       preview: { suffix: 'p.example.com', certificate: { cert: '/w/c.pem', key: '/k.pem' }, acme: null },
       databasePort: null,
       e2bPort: null,
+      sshPort: null,
+      sshAddress: null,
       e2bDomain: null,
       databaseSuffix: null,
       isYes: true,

@@ -10,12 +10,8 @@ import {
   kvmSettings,
 } from '@offshoot/contract/process-config'
 import type { z } from 'zod'
-
-/** The domain that clients of E2B are given, and the port at which they reach it. */
-export interface E2bDomain {
-  readonly suffix: string
-  readonly port: number
-}
+import { DOMAIN, type E2bDomain, parseE2bDomain, parseSshAddress, type SshAddress } from './addresses.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface UpArguments {
   readonly command: 'up' | 'prepare' | 'down' | 'help'
@@ -33,6 +29,10 @@ export interface UpArguments {
   readonly databasePort: number | null
   /** 0: any free port. `null`: the default port if it is free. */
   readonly e2bPort: number | null
+  /** 0: any free port. `null`: the default port if it is free. */
+  readonly sshPort: number | null
+  /** `null`: users reach the gateway at this machine's own address. */
+  readonly sshAddress: SshAddress | null
   /** The domain of the E2B gateway, if it is not `e2b.` and the preview suffix. */
   readonly e2bDomain: E2bDomain | null
   /** A domain in lower case; `null` for none. */
@@ -88,11 +88,6 @@ export interface LimitSettings {
   readonly default_plan?: PlanName
 }
 
-/** The command line is invalid; the message says why. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
-
 /** @throws {UsageError} */
 export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.ProcessEnv>, cwd: string): UpArguments {
   const values = parseFlags(argv)
@@ -107,6 +102,8 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     databasePort:
       values['database-port'] === undefined ? null : parsePortOf('--database-port', values['database-port']),
     e2bPort: values['e2b-port'] === undefined ? null : parsePortOf('--e2b-port', values['e2b-port']),
+    sshPort: values['ssh-port'] === undefined ? null : parsePortOf('--ssh-port', values['ssh-port']),
+    sshAddress: parseSshAddress(env['OFFSHOOT_SSH_ADDRESS']),
     e2bDomain: parseE2bDomain(env['OFFSHOOT_E2B_DOMAIN']),
     databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
@@ -139,8 +136,6 @@ function parsePortOf(flag: string, text: string): number {
   return Number(text)
 }
 
-const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
-
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 
 function parsePreview(env: Readonly<NodeJS.ProcessEnv>, cwd: string): PreviewSettings {
@@ -170,13 +165,6 @@ function parseDatabaseSuffix(suffix: string | undefined): string | null {
 }
 
 /** `example.com`, or with another port than 443 `example.com:8443`. */
-function parseE2bDomain(text: string | undefined): E2bDomain | null {
-  if (!text) return null
-  const [, suffix = '', port = '443'] = /^([^:]*)(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? []
-  if (DOMAIN.test(suffix) && Number(port) >= 1 && Number(port) <= 65_535) return { suffix, port: Number(port) }
-  throw new UsageError(`OFFSHOOT_E2B_DOMAIN must be a domain or DOMAIN:PORT, not "${text}"`)
-}
-
 function parseEgressAllow(list: string | undefined): NetworkSettings {
   if (!list) return {}
   const exceptions = list.split(',').map((text) => text.trim())
@@ -235,6 +223,7 @@ function parseFlags(argv: readonly string[]) {
         'edge-port': { type: 'string' },
         'database-port': { type: 'string' },
         'e2b-port': { type: 'string' },
+        'ssh-port': { type: 'string' },
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },

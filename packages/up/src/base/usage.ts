@@ -1,6 +1,6 @@
 /** What `bin/up --help` prints. */
 export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
-              [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
+              [--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
 
 Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
 running.
@@ -10,6 +10,7 @@ running.
   --edge-port N      port of preview addresses (default 8081; a free one if that is taken)
   --database-port N  port of databases (default 5433; a free one if that is taken)
   --e2b-port N       port of the E2B gateway (default 8082; a free one if that is taken)
+  --ssh-port N       port of the SSH gateway (default 2222; a free one if that is taken)
   --images-dir DIR   where images are kept; several data directories can share it (default DIR/images)
   --accelerator A    auto: KVM if it works, otherwise software emulation, and /healthz says why (default)
                      kvm: do not start without KVM; tcg: software emulation
@@ -38,6 +39,7 @@ OFFSHOOT_KVM_VHOST_NET=on         under KVM, pass packets through the kernel of 
 OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   private addresses that sandboxes may reach: CIDR:port, separated by commas
 OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes; change it if the network of this machine uses them
 OFFSHOOT_DATABASE_SUFFIX=example.com    domain of databases (ID.db.example.com); its names must lead to this machine
+OFFSHOOT_SSH_ADDRESS=ssh.example.com:22 where users reach the SSH gateway through a TCP forwarder of yours
 OFFSHOOT_E2B_DOMAIN=e2b.example.com     domain of the E2B gateway; a proxy of yours ends TLS for it and *.e2b.example.com
 OFFSHOOT_PREVIEW_SUFFIX=p.example.com   domain of preview addresses; its names must lead to this machine (default localhost)
 OFFSHOOT_PREVIEW_CERT=/c.pem OFFSHOOT_PREVIEW_KEY=/k.pem   certificate of that domain; preview addresses then use https

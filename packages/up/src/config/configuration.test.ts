@@ -6,7 +6,7 @@ import { agentConfiguration, controlConfiguration, e2bConfiguration, edgeConfigu
 
 const inputs = {
   layout: dataLayout('/d', '/i'),
-  ports: { control: 1, agent: 2, postgres: 3, edge: 4, databases: 5, e2b: 6 },
+  ports: { control: 1, agent: 2, postgres: 3, edge: 4, databases: 5, e2b: 6, ssh: 2222 },
   templates: ['minimal'],
   maxUploadBytes: 5,
   poolMemoryMib: 0,
@@ -19,6 +19,7 @@ const inputs = {
   preview: { suffix: 'localhost', certificate: null, acme: null },
   databaseSuffix: null,
   e2bDomain: null,
+  sshAddress: null,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   gatewaySecret: Buffer.alloc(32, 9).toString('base64'),

@@ -13,14 +13,8 @@ import {
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../base/data-layout.ts'
-import type {
-  DiskSettings,
-  E2bDomain,
-  KvmSettings,
-  LimitSettings,
-  NetworkSettings,
-  PreviewSettings,
-} from '../base/arguments.ts'
+import type { E2bDomain, SshAddress } from '../base/addresses.ts'
+import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../base/arguments.ts'
 import { RESOLVER } from '../rootless/uplink.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
@@ -42,6 +36,7 @@ export interface ConfigurationInputs {
   readonly preview: PreviewSettings
   readonly databaseSuffix: string | null
   readonly e2bDomain: E2bDomain | null
+  readonly sshAddress: SshAddress | null
   /** base64 */
   readonly agentSecret: string
   /** base64 */
@@ -100,6 +95,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     preview: previewAddress(inputs),
     databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
+    ssh: sshAddressOf(inputs),
     ...inputs.settings,
     // Environment variables override settings.json.
     limits: { ...inputs.settings.limits, ...inputs.limits },
@@ -122,6 +118,7 @@ export function edgeConfiguration({
     listen: { host: HOST, port: ports.edge },
     suffix: preview.suffix,
     databases: { listen: { host: HOST, port: ports.databases }, suffix: databaseSuffix },
+    ssh: { listen: { host: HOST, port: ports.ssh } },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
     control: {
       url: baseUrl(ports),
@@ -145,6 +142,10 @@ export function e2bConfiguration(inputs: ConfigurationInputs): E2bConfig {
     gateway_secret: gatewaySecret,
     log_level: 'info',
   })
+}
+
+export function sshAddressOf({ ports, sshAddress }: Pick<ConfigurationInputs, 'ports' | 'sshAddress'>): SshAddress {
+  return sshAddress ?? { host: HOST, port: ports.ssh }
 }
 
 /** Without a domain of its own, the gateway answers for `e2b.localhost` at its own port. */

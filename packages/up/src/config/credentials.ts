@@ -3,7 +3,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { z } from 'zod'
-import type { E2bDomain } from '../base/arguments.ts'
+import type { E2bDomain, SshAddress } from '../base/addresses.ts'
 import { HOST } from './configuration.ts'
 import type { DataLayout } from '../base/data-layout.ts'
 import { repositoryRoot } from '../base/repository.ts'
@@ -36,6 +36,9 @@ export interface Credentials extends Account {
   /** Address of the edge. Visitors use the hosts `<port>-<sandbox id>.<preview_suffix>` there. */
   readonly edge_url: string
   readonly preview_suffix: string
+  /** Address of the SSH gateway. */
+  readonly ssh_host: string
+  readonly ssh_port: number
   /** The operator's key for `/v1/admin`. */
   readonly operator_key: string
   /** The API key in the form that E2B's clients take. */
@@ -52,13 +55,14 @@ export interface Addresses {
   /** Base address of the API. */
   readonly control: string
   readonly preview: PreviewAddress
+  readonly ssh: SshAddress
   readonly e2b: { readonly port: number; readonly domain: E2bDomain }
 }
 
 /** Migrates the schema, creates the first workspace and its key if missing, and writes the credentials file. */
 export async function bootstrap(
   layout: DataLayout,
-  { control, preview, e2b }: Addresses,
+  { control, preview, ssh, e2b }: Addresses,
   operatorKey: string,
   cancelled: AbortSignal,
 ): Promise<Credentials> {
@@ -73,6 +77,8 @@ export async function bootstrap(
     ...written,
     edge_url: `${preview.scheme}://${HOST}:${preview.port}`,
     preview_suffix: preview.suffix,
+    ssh_host: ssh.host,
+    ssh_port: ssh.port,
     operator_key: operatorKey,
     e2b_api_key: `e2b_${Buffer.from(written.api_key).toString('hex')}`,
     e2b_api_url: `http://${HOST}:${e2b.port}`,

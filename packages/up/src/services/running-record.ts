@@ -17,6 +17,7 @@ const runningRecord = z.object({
   edge_port: z.int().optional(),
   database_port: z.int().optional(),
   e2b_port: z.int().optional(),
+  ssh_port: z.int().optional(),
   postgres_port: z.int(),
   services: z.partialRecord(serviceName, recordedProcess),
 })
@@ -29,6 +30,8 @@ export interface Ports {
   readonly databases: number
   /** The E2B gateway's port. */
   readonly e2b: number
+  /** The edge's port for SSH. */
+  readonly ssh: number
   readonly postgres: number
 }
 
@@ -41,6 +44,8 @@ export interface RunningProcesses {
   readonly databasePort: number | null
   /** The earlier port of the E2B gateway. */
   readonly e2bPort: number | null
+  /** The earlier port for SSH. */
+  readonly sshPort: number | null
 }
 
 /** Keeps up.json current: it is rewritten atomically whenever a service starts or ends. */
@@ -90,6 +95,7 @@ export class RunningRecord {
       edge_port: this.#ports.edge,
       database_port: this.#ports.databases,
       e2b_port: this.#ports.e2b,
+      ssh_port: this.#ports.ssh,
       postgres_port: this.#ports.postgres,
       services: Object.fromEntries(services) as Record<ServiceName, z.infer<typeof recordedProcess>>,
     }
@@ -107,6 +113,7 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
     edgePort: parsed.data.edge_port ?? null,
     databasePort: parsed.data.database_port ?? null,
     e2bPort: parsed.data.e2b_port ?? null,
+    sshPort: parsed.data.ssh_port ?? null,
     services: new Map(services.map(([name, process]) => [name, asIdentity(process)])),
   }
 }

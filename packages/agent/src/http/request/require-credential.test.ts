@@ -1,6 +1,6 @@
 /** Which callers each kind of route accepts. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
+import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import { ApiError } from '@offshoot/contract/errors'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
@@ -26,6 +26,7 @@ function serve(edgeSecret: Uint8Array | null): FastifyInstance {
     requireControl(request)
     return request.caller
   })
+  made.get('/ssh', { config: { isForSsh: true } }, async (request) => request.caller)
   made.get('/own', async (request) => request.caller)
   made.get('/open', { config: { isPublic: true } }, async () => 'open')
   return made
@@ -35,6 +36,7 @@ interface Signed {
   readonly key?: Uint8Array
   readonly keyId?: string
   readonly workspaceId?: string
+  readonly sandboxId?: string
   readonly clusterId?: string
   readonly expires?: string
   readonly algorithm?: string
@@ -44,12 +46,14 @@ function sign({
   key = control,
   keyId,
   workspaceId,
+  sandboxId,
   clusterId,
   expires = '60s',
   algorithm = 'HS256',
 }: Signed): Promise<string> {
   const claims = {
     ...(workspaceId !== undefined && { workspace_id: workspaceId }),
+    ...(sandboxId !== undefined && { sandbox_id: sandboxId }),
     ...(clusterId !== undefined && { cluster_id: clusterId }),
   }
   return new SignJWT(claims)
@@ -119,4 +123,18 @@ it('lets control of another cluster call every route but those that delete', asy
   expect([await ask('DELETE', '/own', other), await ask('POST', '/prune', other)]).toEqual([409, 409])
   expect([await ask('DELETE', '/own', own), await ask('POST', '/prune', own)]).toEqual([200, 200])
   expect([await ask('POST', '/own', other), await ask('DELETE', '/own')]).toEqual([200, 200])
+})
+
+it('lets a grant for an SSH session into its sandbox only', async () => {
+  const [workspaceId, sandboxId] = [randomUUID(), randomUUID()]
+  const grant = await sign({ keyId: SSH_GRANT_KEY_ID, workspaceId, sandboxId })
+  for (const url of ['/own', '/list']) expect(await statusOf(url, grant)).toBe(404)
+  const { body } = await server.inject({ url: '/ssh', headers: { authorization: `Bearer ${grant}` } })
+  expect(JSON.parse(body)).toMatchObject({ workspaceId, sshSandboxId: sandboxId })
+  for (const wrong of [
+    await sign({ keyId: SSH_GRANT_KEY_ID, workspaceId }),
+    await sign({ keyId: SSH_GRANT_KEY_ID, sandboxId }),
+    await sign({ keyId: SSH_GRANT_KEY_ID, key: edge, workspaceId, sandboxId }),
+  ])
+    expect(await statusOf('/ssh', wrong)).toBe(401)
 })

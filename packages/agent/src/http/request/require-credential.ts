@@ -1,4 +1,4 @@
-import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
+import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import { ApiError } from '@offshoot/contract/errors'
 import { isUuid, parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -12,6 +12,8 @@ import type { Sandbox } from '../../sandbox/model/sandbox.ts'
 export interface Caller {
   readonly workspaceId: WorkspaceId | null
   readonly isEdge?: boolean
+  /** The only sandbox of a grant for an SSH session, which opens the routes with `isForSsh` only. */
+  readonly sshSandboxId?: string
   /** The database behind the control that asks, where its credential names one. */
   readonly clusterId?: string
 }
@@ -32,6 +34,8 @@ declare module 'fastify' {
     isPublic?: boolean
     /** The edge may call this route, for every sandbox. All other routes answer it with 404. */
     isForEdge?: boolean
+    /** A grant for an SSH session opens this route, for its sandbox. All other routes answer it with 404. */
+    isForSsh?: boolean
     /** Deletes without being a DELETE. */
     isDeletion?: boolean
   }
@@ -41,6 +45,7 @@ declare module 'fastify' {
 const CLOCK_TOLERANCE_SECONDS = 5
 const claims = z.object({
   workspace_id: z.string().refine(isUuid).optional(),
+  sandbox_id: z.string().refine(isUuid).optional(),
   cluster_id: z.uuid().optional(),
   exp: z.number(),
 })
@@ -53,9 +58,10 @@ export function requireCredential(server: FastifyInstance, secrets: CallerSecret
   server.decorateRequest('caller')
   const remembered = new Map<string, Remembered>()
   server.addHook('onRequest', async (request) => {
-    const { isPublic, isForEdge } = request.routeOptions.config
+    const { isPublic, isForEdge, isForSsh } = request.routeOptions.config
     request.caller = isPublic ? anonymous : await readCredential(request, secrets, remembered)
     if (request.caller.isEdge && !isForEdge) throw new ApiError('notFound')
+    if (request.caller.sshSandboxId !== undefined && !isForSsh) throw new ApiError('notFound')
   })
 }
 
@@ -80,11 +86,14 @@ async function readCredential(
       (header: { readonly kid?: string }) => secretOf(secrets, header.kid),
       options,
     )
-    const { workspace_id, cluster_id: clusterId, exp } = claims.parse(payload)
+    const { workspace_id, sandbox_id: sandboxId, cluster_id: clusterId, exp } = claims.parse(payload)
     const isEdge = protectedHeader.kid === EDGE_KEY_ID
+    const isSsh = protectedHeader.kid === SSH_GRANT_KEY_ID
+    if (isSsh && (workspace_id === undefined || sandboxId === undefined)) throw new Error('a grant without a sandbox')
     const caller = {
       workspaceId: isEdge ? null : ((workspace_id ?? null) as WorkspaceId | null),
       isEdge,
+      ...(isSsh && sandboxId !== undefined && { sshSandboxId: sandboxId }),
       ...(clusterId !== undefined && { clusterId }),
     }
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
@@ -96,7 +105,7 @@ async function readCredential(
 }
 
 function secretOf({ control, edge }: CallerSecrets, keyId: string | undefined): Uint8Array {
-  if (keyId === undefined) return control
+  if (keyId === undefined || keyId === SSH_GRANT_KEY_ID) return control
   if (keyId === EDGE_KEY_ID && edge !== null) return edge
   throw new Error(`no key ${keyId}`)
 }
@@ -141,6 +150,6 @@ export function ownSandbox(
 ): Sandbox | null {
   const id = parseSandboxId((params as { id: string }).id)
   const sandbox = id === null ? undefined : sandboxes.get(id)
-  if (!sandbox) return null
+  if (!sandbox || (caller.sshSandboxId !== undefined && caller.sshSandboxId !== sandbox.id)) return null
   return caller.workspaceId === null || caller.workspaceId === sandbox.workspaceId ? sandbox : null
 }

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { AppsContext } from './model/apps-context.ts'
-import { admitEdge } from './model/admit-edge.ts'
+import { admitEdge } from '../../fleet/admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 /** `GET /internal/apps/{id}`, for edges: where one app is served now. Not part of the public API. */

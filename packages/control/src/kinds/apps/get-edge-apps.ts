@@ -1,7 +1,7 @@
 import { EDGE_APPS_PATH } from '@offshoot/contract/edge-app'
 import type { FastifyInstance } from 'fastify'
 import type { AppsContext } from './model/apps-context.ts'
-import { admitEdge } from './model/admit-edge.ts'
+import { admitEdge } from '../../fleet/admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
 
 const HEARTBEAT_MS = 15_000

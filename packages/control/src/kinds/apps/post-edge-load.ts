@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { AppsContext } from './model/apps-context.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { scaleOut } from './instances/scale-out.ts'
-import { admitEdge } from './model/admit-edge.ts'
+import { admitEdge } from '../../fleet/admit-edge.ts'
 
 /** `POST /internal/apps/load`, for edges: how many instances their load needs. Not part of the public API. */
 export function postEdgeLoad(app: FastifyInstance, control: AppsContext): void {

@@ -10,7 +10,7 @@ import { ownForm } from './identity/api-key.ts'
 import { ownerOfSandbox } from './identity/org-statements.ts'
 import { userCaller } from './identity/user-caller.ts'
 import type { SandboxLocation } from '../../fleet/sandbox-locations.ts'
-import { refuseManaged, refuseUnlessAllowed } from './authorize.ts'
+import { refuseManaged, refuseUnlessAllowed } from './identity/authorize.ts'
 import { runFor, setTenant } from '../../platform/db/tenant-pool.ts'
 import { bearerToken } from '../../platform/http/bearer-token.ts'
 

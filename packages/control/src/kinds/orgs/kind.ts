@@ -21,6 +21,9 @@ import { jobRoutes } from './operators/job-routes.ts'
 import { keepKeys, keyRoutes, refreshKeys } from './operators/key-routes.ts'
 import { operatorKeyRoutes } from './operators/operator-key-routes.ts'
 import { operatorRoutes } from './operators/operator-routes.ts'
+import { edgeSshRoutes } from './ssh/edge-ssh-routes.ts'
+import { sshGatewayRoutes } from './ssh/ssh-gateway-routes.ts'
+import { sshKeyRoutes } from './ssh/ssh-key-routes.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import { orgRoutes } from './org-routes.ts'
 import type { OrgsContext } from './identity/orgs-context.ts'
@@ -55,6 +58,9 @@ export const orgs: Kind<OrgsContext> = {
     jobRoutes(app, control)
     operatorRoutes(app, control)
     operatorKeyRoutes(app, control)
+    sshKeyRoutes(app, control)
+    sshGatewayRoutes(app, control)
+    edgeSshRoutes(app, control)
   },
   refreshes: (control) => [
     {

@@ -43,6 +43,9 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   operator_key: 'operator_key',
   host: 'host',
   keys: 'sealing_key',
+  ssh: 'sandbox',
+  ssh_key: 'ssh_key',
+  ssh_certificate: 'ssh_key',
 }
 
 interface AuditEvent {

@@ -73,6 +73,7 @@ describe('migrate', () => {
       '0043-sandbox-actors',
       '0044-names-and-times',
       '0045-workspace-events',
+      '0046-ssh',
       '0047-private-previews',
       '0051-used-codes',
     ])

@@ -39,6 +39,7 @@ import * as onTimeout from './migrations/0042-on-timeout.ts'
 import * as sandboxActors from './migrations/0043-sandbox-actors.ts'
 import * as namesAndTimes from './migrations/0044-names-and-times.ts'
 import * as workspaceEvents from './migrations/0045-workspace-events.ts'
+import * as ssh from './migrations/0046-ssh.ts'
 import * as privatePreviews from './migrations/0047-private-previews.ts'
 import * as usedCodes from './migrations/0051-used-codes.ts'
 
@@ -84,6 +85,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0043-sandbox-actors': sandboxActors,
   '0044-names-and-times': namesAndTimes,
   '0045-workspace-events': workspaceEvents,
+  '0046-ssh': ssh,
   '0047-private-previews': privatePreviews,
   '0051-used-codes': usedCodes,
 }

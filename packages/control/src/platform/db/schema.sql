@@ -844,6 +844,29 @@ CREATE INDEX snapshots_forks_idx ON public.snapshots USING btree (created_at) WH
 
 CREATE INDEX snapshots_newest_idx ON public.snapshots USING btree (workspace_id, created_at DESC, id DESC);
 
+create table "ssh_keys" (
+  id uuid not null default gen_random_uuid(),
+  user_id uuid not null,
+  name text not null,
+  blob bytea not null,
+  fingerprint text not null,
+  created_at timestamp(3) with time zone not null default now(),
+  last_used_at timestamp(3) with time zone,
+  constraint ssh_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint ssh_keys_pkey PRIMARY KEY (id),
+  constraint ssh_keys_user_id_fingerprint_key UNIQUE (user_id, fingerprint)
+);
+
+CREATE INDEX ssh_keys_fingerprint_idx ON public.ssh_keys USING btree (fingerprint);
+
+create table "ssh_service_keys" (
+  purpose text not null,
+  key bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint ssh_service_keys_purpose_check CHECK ((purpose = ANY (ARRAY['host'::text, 'authority'::text]))),
+  constraint ssh_service_keys_pkey PRIMARY KEY (purpose)
+);
+
 create table "template_builds" (
   id uuid not null,
   workspace_id uuid not null,

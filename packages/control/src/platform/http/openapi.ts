@@ -1,4 +1,5 @@
 import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import { EDGE_SSH_ADMISSIONS_PATH, EDGE_SSH_HOST_KEY_PATH } from '@offshoot/contract/edge-ssh'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import { PREVIEW_CHECKS_PATH, PREVIEW_ENTRY_PATH, PREVIEW_PASSES_PATH } from '@offshoot/contract/preview-access'
 import type { FastifyInstance, RouteOptions } from 'fastify'
@@ -64,6 +65,8 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   EDGE_APPS_PATH,
   `${EDGE_APPS_PATH}/:id`,
   EDGE_LOAD_PATH,
+  EDGE_SSH_ADMISSIONS_PATH,
+  EDGE_SSH_HOST_KEY_PATH,
   `${EDGE_CERTIFICATES_PATH}/:domain`,
   `${EDGE_ACME_PATH}/:domain/:token`,
   PREVIEW_CHECKS_PATH,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { FakeGitProvider } from '../../test/fake-git-provider.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { lineOf, newPair } from '../../test/ssh-proof.ts'
 
 /** A body with every field that some route requires. */
 const ACCEPTABLE = JSON.stringify({
@@ -86,11 +87,8 @@ describe('the wall between workspaces', () => {
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
     await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
     const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
-    await harness.pool.query('insert into app_domains (app_id, domain, token) values ($1, $2, $3)', [
-      app.id,
-      'alices.example.com',
-      'token',
-    ])
+    const domain = `insert into app_domains (app_id, domain, token) values ($1, 'alices.example.com', 'token')`
+    await harness.pool.query(domain, [app.id])
     await harness.pool.query(
       `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
        values ($1, $2, '1g', 'ready', '', '', 300)`,
@@ -99,6 +97,7 @@ describe('the wall between workspaces', () => {
     await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
     const { body: link } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/ports/3000/links`)
     const { body: appLink } = await asAlice('POST', `/v1/apps/${app.id}/links`)
+    const { body: sshKey } = await asAlice('POST', '/v1/me/ssh-keys', { public_key: lineOf(newPair()) }, alice.jwt)
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
       sandboxes: { id: sandbox.id, ...other, link_id: link.id },
@@ -110,7 +109,7 @@ describe('the wall between workspaces', () => {
       github: { id: '77' },
       apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com', link_id: appLink.id },
       databases: { id: sandbox.id, backup: snapshot.id },
-      me: { prefix: token.prefix },
+      me: { prefix: token.prefix, key_id: sshKey.id },
       orgs: {
         id: alice.workspaceId,
         user_id: alice.userId,
@@ -131,6 +130,7 @@ describe('the wall between workspaces', () => {
     deployment_id: randomUUID(),
     path: 'x',
     prefix: 'ofs_00000000',
+    key_id: randomUUID(),
     user_id: randomUUID(),
     invite_id: randomUUID(),
     token: 'y'.repeat(32),

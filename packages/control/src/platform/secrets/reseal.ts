@@ -16,6 +16,7 @@ const COLUMNS = [
   ['app_certificates', 'key', 'certificates'],
   ['app_certificates', 'order_key', 'certificates'],
   ['acme_accounts', 'key', 'certificates'],
+  ['ssh_service_keys', 'key', 'ssh'],
   ['idempotent_requests', 'answer', 'answers'],
 ] as const
 

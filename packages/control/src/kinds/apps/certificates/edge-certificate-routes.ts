@@ -1,7 +1,7 @@
 import { EDGE_ACME_PATH, EDGE_CERTIFICATES_PATH, type EdgeCertificate } from '@offshoot/contract/edge-app'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import { admitEdge } from '../model/admit-edge.ts'
+import { admitEdge } from '../../../fleet/admit-edge.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import { acmeAnswer, servedCertificate } from './certificate-statements.ts'
 

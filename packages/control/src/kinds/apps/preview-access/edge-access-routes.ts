@@ -11,7 +11,7 @@ import {
 } from '@offshoot/contract/preview-access'
 import type { FastifyInstance } from 'fastify'
 import { parseBody } from '../../../platform/http/body.ts'
-import { admitEdge } from '../model/admit-edge.ts'
+import { admitEdge } from '../../../fleet/admit-edge.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import { takeCode } from './access-statements.ts'
 import { isAdmitted, isMember, linkOf } from './check-access.ts'

@@ -9,6 +9,10 @@ import { insertInvitation } from '../identity/invitation-statements.ts'
 import { insertMember } from '../identity/membership-statements.ts'
 
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
+const SSH_KEYS = [
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAb8SsGZ5T3oRfPrl7o38IPvC3su1dOHNcBHz5ZCUlUJ',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPDWrQsO3SUkv6SIPtbhxmC3AAMpCpaWfSwkhi+fsWR0',
+]
 const INVITED = 'y'.repeat(32)
 
 /** Changes without an entry, by route, tag or credential, with the reason. */
@@ -62,6 +66,7 @@ describe('the audit log, over all routes of the running service', () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
     control = await harness.control([agent], {
+      ssh: { host: '127.0.0.1', port: 2222 },
       operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
     })
     alice = await harness.tenant(control, 'alice')
@@ -111,6 +116,12 @@ describe('the audit log, over all routes of the running service', () => {
 
   /** Requests that succeed, for the routes that record only a change that was made. */
   const successes: Readonly<Record<string, () => Promise<Request> | Request>> = {
+    'POST /v1/me/ssh-keys': () => ({ body: { public_key: SSH_KEYS[0] } }),
+    'DELETE /v1/me/ssh-keys/{key_id}': async () => {
+      const { id } = await ask('POST', '/v1/me/ssh-keys', alice.jwt, { public_key: SSH_KEYS[1] })
+      return { path: `/v1/me/ssh-keys/${id}` }
+    },
+    'POST /v1/ssh-certificates': () => ({ body: { public_key: SSH_KEYS[0] } }),
     'POST /v1/me/tokens': () => ({ body: { name: 'k' } }),
     'DELETE /v1/me/tokens': async () => {
       await ask('POST', '/v1/me/tokens', alice.jwt, { name: 'k' })

@@ -4,6 +4,7 @@ import type { FailedAttempts } from './failed-attempts.ts'
 import type { JwtVerifier } from './jwt-verifier.ts'
 import type { ApiKeyCache } from './api-key-cache.ts'
 import type { OperatorKeys } from './operator-keys.ts'
+import type { SshServiceKeys } from './ssh-service-keys.ts'
 
 export interface OrgsContext extends FleetContext {
   readonly accounts: Accounts
@@ -11,4 +12,5 @@ export interface OrgsContext extends FleetContext {
   readonly keys: ApiKeyCache
   readonly failures: FailedAttempts
   readonly operatorKeys: OperatorKeys
+  readonly sshKeys: SshServiceKeys
 }

@@ -1,6 +1,6 @@
 import { parseSnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
 import type { Database } from '../../../platform/db/database.ts'
-import { refuseManaged } from '../../orgs/authorize.ts'
+import { refuseManaged } from '../../orgs/identity/authorize.ts'
 import type { Caller } from '../../../platform/http/caller.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
 import { anySnapshotOfWorkspace, snapshotOfWorkspace } from './snapshot-statements.ts'

@@ -2,9 +2,9 @@ import { ApiError } from '@offshoot/contract/errors'
 import { isPermitted, rolesWith, type WorkspaceRole } from '@offshoot/contract/role'
 import { isCompute, type Scope, scopeOf } from '@offshoot/contract/scope'
 import type { FastifyRequest } from 'fastify'
-import type { OrgsContext } from './identity/orgs-context.ts'
-import type { Caller } from '../../platform/http/caller.ts'
-import type { Manager } from '../../fleet/sandbox-row.ts'
+import type { OrgsContext } from './orgs-context.ts'
+import type { Caller } from '../../../platform/http/caller.ts'
+import type { Manager } from '../../../fleet/sandbox-row.ts'
 
 /**
  * Refuses a caller who may not use the route.
@@ -28,7 +28,9 @@ export function refuseUnlessAllowed(
   }
 }
 
-function refuseOutOfScope(caller: Caller, scope: Scope | null): void {
+type ScopedCaller = Pick<Caller, 'method' | 'scopes'>
+
+function refuseOutOfScope(caller: ScopedCaller, scope: Scope | null): void {
   if (caller.scopes === null) return
   if (scope === null) {
     const credential = caller.method === 'jwt' ? 'token' : 'key'
@@ -51,7 +53,7 @@ const FEATURE_OF = { app: 'apps', database: 'databases', proof: 'databases' } as
  * @param managedBy the owner of the sandbox or snapshot
  * @throws ApiError 403
  */
-export function refuseManaged(caller: Caller, managedBy: Manager['by'] | null, access: 'read' | 'write'): void {
+export function refuseManaged(caller: ScopedCaller, managedBy: Manager['by'] | null, access: 'read' | 'write'): void {
   if (managedBy !== null) refuseOutOfScope(caller, `${FEATURE_OF[managedBy]}:${access}`)
 }
 

@@ -1,0 +1,115 @@
+import { type IncomingMessage, request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { sendUpgrade } from '@offshoot/kit/http-upgrades'
+import { startClientSpan } from '@offshoot/kit/otlp/telemetry'
+import type { Agent } from './agent.ts'
+
+/** Milliseconds that requests wait for an agent that restarts. */
+const AGENT_AWAY_MS = 10_000
+const RETRY_MS = 100
+/** Maximum characters to read of a refusal. */
+const MAX_REFUSAL_CHARS = 16 * 1024
+
+/** The agent refused the connection. */
+export class PortRefused extends Error {
+  override readonly name = 'PortRefused'
+  readonly status: number
+  /** The agent's answer. */
+  readonly body: string
+
+  constructor(status: number, text: string) {
+    super(`the agent answered ${status}: ${text}`)
+    this.body = text
+    this.status = status
+  }
+}
+
+/** The edge could not reach the agent in time. It has sent nothing to the sandbox. */
+export class AgentAway extends Error {
+  override readonly name = 'AgentAway'
+}
+
+/** An upgrade that an agent is asked for. */
+export interface WantedUpgrade {
+  readonly path: string
+  /** Value of the header `Upgrade`. */
+  readonly protocol: string
+  /** The bearer token. Asked for again with each attempt. */
+  readonly token: () => Promise<string>
+  /** Further headers. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/**
+ * Opens an upgraded connection to an agent, of which each direction can end alone. Retries while the agent restarts.
+ * @throws PortRefused, AgentAway, DeadlineExceeded
+ */
+export async function openUpgrade(agent: Agent, wanted: WantedUpgrade, deadline: Deadline): Promise<Socket> {
+  const patience = deadline.within(AGENT_AWAY_MS, `answer of ${agent.url}`)
+  for (;;) {
+    try {
+      return await openOnce(agent, wanted, deadline)
+    } catch (error) {
+      if (!isAway(error)) throw error
+      if (patience.remainingMs === 0) throw new AgentAway(`${agent.url} is away`, { cause: error })
+    }
+    await delay(RETRY_MS)
+  }
+}
+
+/** An agent that shuts down answers 503. */
+function isAway(error: unknown): boolean {
+  if (error instanceof PortRefused) return error.status === 503
+  const code = (error as NodeJS.ErrnoException).code
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT'
+}
+
+async function openOnce(
+  { url, server }: Agent,
+  { path, protocol, token, headers }: WantedUpgrade,
+  deadline: Deadline,
+): Promise<Socket> {
+  const authorization = `Bearer ${await token()}`
+  const span = startClientSpan('GET', server)
+  const request = httpRequest(`${url}${path}`, {
+    // The end of one direction must not close the other.
+    createConnection: () =>
+      connect({ host: server['server.address'], port: server['server.port'], allowHalfOpen: true, noDelay: true }),
+    headers: {
+      connection: 'Upgrade',
+      upgrade: protocol,
+      authorization,
+      ...headers,
+      ...span?.headers,
+    },
+  })
+  const answered = sendUpgrade(request)
+  try {
+    const answer = await deadline.race(answered)
+    span?.answered(answer.response.statusCode ?? 0)
+    if (answer.kind === 'refused') throw await deadline.race(readRefusal(answer.response))
+    if (answer.head.length > 0) answer.socket.unshift(answer.head)
+    return answer.socket as Socket
+  } catch (error) {
+    request.destroy()
+    if (!(error instanceof PortRefused)) span?.fail(error)
+    // The upgrade may still arrive after the deadline.
+    answered.then(
+      (answer) => answer.kind === 'upgraded' && answer.socket.destroy(),
+      () => undefined,
+    )
+    throw error
+  } finally {
+    span?.end()
+  }
+}
+
+async function readRefusal(response: IncomingMessage): Promise<PortRefused> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+    if (text.length < MAX_REFUSAL_CHARS) text += chunk
+  }
+  return new PortRefused(response.statusCode ?? 0, text.slice(0, MAX_REFUSAL_CHARS))
+}

@@ -85,6 +85,7 @@ const controlLayers = {
   'kinds/apps': inOrder(
     'model links preview-access certificates deployments previews domains git-provider project dependency-cache deploying instances .',
   ),
+  'kinds/webhooks': inOrder('model delivery .'),
   mcp: ['.'],
 }
 

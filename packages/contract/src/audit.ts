@@ -65,6 +65,7 @@ export const auditTargetKind = z.enum([
   'token',
   'user',
   'volume',
+  'webhook',
 ])
 export type AuditTargetKind = z.infer<typeof auditTargetKind>
 

@@ -106,6 +106,18 @@ const deploys = z.strictObject({
   total_seconds: z.int().min(1).max(86_400).default(1_200),
 })
 
+/** Where webhooks may lead. */
+const webhooks = z.strictObject({
+  /**
+   * Addresses or networks (`10.0.0.0/8`) that webhooks may reach although they are not public. Default: none, because
+   * every user of the service could make control send requests there.
+   */
+  allowed_networks: z
+    .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
+    .max(64)
+    .default([]),
+})
+
 /** The ACME authority for certificates of app domains. */
 const acme = z.strictObject({
   /** The ACME directory (RFC 8555). Setting it accepts the authority's terms of service. */
@@ -147,7 +159,7 @@ export const controlSettings = z.strictObject({
   stripe: stripe.optional(),
   /** Without it, no repository can be connected. */
   github: github.optional(),
-  /** Name servers for the verification of app domains, as `192.0.2.1` or `192.0.2.1:5353`. Default: the host's own. */
+  /** Name servers for the verification of app domains and for webhooks, as `192.0.2.1` or `192.0.2.1:5353`. Default: the host's own. */
   dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
   /** Days for which entries of the audit log are kept. Default 365. */
   audit_days: z.int().min(1).max(3_650).default(365),
@@ -163,6 +175,7 @@ export const controlSettings = z.strictObject({
     .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
     .max(64)
     .default([]),
+  webhooks: webhooks.prefault({}),
   /** How a suspended workspace reaches support, e.g. an e-mail address. */
   support: z.string().min(1).max(200).optional(),
 })

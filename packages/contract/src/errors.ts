@@ -135,6 +135,8 @@ const registry = {
   monthlyBudget: { status: 429, error: 'monthly budget exceeded' },
   /** The plan's limit on the number of volumes (`max`, `active`), or on the size of one (`max_size_mb`). */
   volumeQuota: { status: 429, error: 'volume quota exceeded' },
+  /** The plan's limit on the number of webhooks. */
+  tooManyWebhooks: { status: 429, error: 'max webhooks reached', fields: ['max', 'active'] },
   /** Unfinished builds of one workspace. */
   tooManyBuilds: { status: 429, error: 'max builds reached', fields: ['max', 'active'] },
   /** Ports that the user has named in one sandbox. */

@@ -38,6 +38,8 @@ export interface Plan {
      */
     readonly includedMib: number | null
   }
+  /** Webhooks. Each counts, also while it is disabled. */
+  readonly webhooks: number
   /** CPU, disk and network limits of each sandbox. */
   readonly sandboxLimits: SandboxLimits
 }
@@ -61,6 +63,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: 5_400_000,
     volumes: { count: 1, sizeMib: 1024, includedMib: 1024 },
+    webhooks: 3,
     sandboxLimits: {
       cpu_weight: 50,
       cpu_percent: 100,
@@ -81,6 +84,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: 1_000_000_000,
     monthlyCreditMicroUsd: null,
     volumes: { count: 10, sizeMib: 10 * 1024, includedMib: 10 * 1024 },
+    webhooks: 10,
     sandboxLimits: {
       cpu_weight: 100,
       cpu_percent: 100,
@@ -101,6 +105,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: 10_000_000_000,
     monthlyCreditMicroUsd: null,
     volumes: { count: 50, sizeMib: 50 * 1024, includedMib: 50 * 1024 },
+    webhooks: 20,
     sandboxLimits: {
       cpu_weight: 150,
       cpu_percent: 100,
@@ -121,6 +126,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: null,
     volumes: { count: null, sizeMib: MAX_VOLUME_MIB, includedMib: 1024 * 1024 },
+    webhooks: 50,
     sandboxLimits: { ...NO_LIMITS, cpu_weight: 200 },
   },
   'self-hosted': {
@@ -134,6 +140,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
     monthlyBudgetMicroUsd: null,
     monthlyCreditMicroUsd: null,
     volumes: { count: null, sizeMib: MAX_VOLUME_MIB, includedMib: null },
+    webhooks: 50,
     sandboxLimits: NO_LIMITS,
   },
 }

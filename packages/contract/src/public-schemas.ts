@@ -40,6 +40,7 @@ import * as template from './template.ts'
 import * as token from './token.ts'
 import * as usage from './usage.ts'
 import * as volume from './volume.ts'
+import * as webhook from './webhook.ts'
 import * as workspaceEvent from './workspace-event.ts'
 
 /** The modules whose schemas `/openapi.json` names. */
@@ -84,6 +85,7 @@ const MODULES = {
   token,
   usage,
   volume,
+  webhook,
   'workspace-event': workspaceEvent,
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /** The resources that scopes name. `write` does not include `read`. */
-const RESOURCES = ['sandboxes', 'templates', 'volumes', 'databases', 'apps', 'billing', 'audit'] as const
+const RESOURCES = ['sandboxes', 'templates', 'volumes', 'databases', 'apps', 'billing', 'audit', 'webhooks'] as const
 type Resource = (typeof RESOURCES)[number]
 
 /** Resource by the first path segment after `/v1/`. */
@@ -21,6 +21,7 @@ const RESOURCE_OF: Readonly<Record<string, Resource>> = {
   usage: 'billing',
   statements: 'billing',
   audit: 'audit',
+  webhooks: 'webhooks',
 }
 
 /** `<resource>:read` or `<resource>:write`. */

@@ -9,7 +9,6 @@ import { forgetOldRemovals, ownCluster } from './fleet/reconcile-statements.ts'
 import { SandboxLocations } from './fleet/sandbox-locations.ts'
 import { SandboxReads } from './fleet/sandbox-reads.ts'
 import { AppChanges } from './kinds/apps/model/app-changes.ts'
-import type { AppsContext } from './kinds/apps/model/apps-context.ts'
 import { Deployer } from './kinds/apps/model/deployer.ts'
 import { NO_CREDENTIALS } from './kinds/apps/model/git-credentials.ts'
 import { DnsTexts } from './kinds/apps/model/dns-texts.ts'
@@ -35,6 +34,8 @@ import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
+import { webhooks } from './kinds/webhooks/kind.ts'
+import type { WebhooksContext } from './kinds/webhooks/model/webhooks-context.ts'
 import { removeOldEntries } from './platform/audit/audit-statements.ts'
 import { accountsSecrets } from './platform/secrets/accounts-secret.ts'
 import { openDatabase } from './platform/db/database.ts'
@@ -58,12 +59,12 @@ import { Outbox } from './platform/mail/outbox.ts'
 import { Seal } from './platform/secrets/seal.ts'
 
 /** All services of a control process. */
-export interface Control extends AppsContext {
+export interface Control extends WebhooksContext {
   stop(): Promise<void>
 }
 
 /** All kinds. Each stands after the kinds that it imports. */
-export const KINDS: readonly Kind<Control>[] = [orgs, billing, templates, volumes, sandboxes, databases, apps]
+export const KINDS: readonly Kind<Control>[] = [orgs, billing, templates, volumes, sandboxes, databases, apps, webhooks]
 
 /** The handlers with which the kinds apply agents' records and reconcile agents' lists. */
 export function agentHooks(control: Control): readonly AgentHooks[] {
@@ -114,7 +115,7 @@ export async function startControl(
       ? null
       : new (await import('./kinds/billing/model/payments.ts')).Payments(config.stripe, config.public_url)
   const stopping = new AbortController()
-  const context: AppsContext = {
+  const context: WebhooksContext = {
     config,
     log,
     database,
@@ -145,6 +146,7 @@ export async function startControl(
     previewPasses: new PreviewPasses(keyring),
     appSecrets: new Seal(keyring, 'apps'),
     certificateKeys: new Seal(keyring, 'certificates'),
+    webhookSecrets: new Seal(keyring, 'webhooks'),
     dnsTexts: new DnsTexts(config.dns_servers),
     deployer: new Deployer({ pool, lock, log, isReady: () => fleet.reachable.length > 0 }),
     scaler: new Scaler(log),

@@ -54,6 +54,8 @@ import type * as kinds_sandboxes_snapshots_snapshot_statements from '../kinds/sa
 import type * as kinds_templates_build_statements from '../kinds/templates/build-statements.ts'
 import type * as kinds_templates_template_statements from '../kinds/templates/template-statements.ts'
 import type * as kinds_volumes_volume_statements from '../kinds/volumes/volume-statements.ts'
+import type * as kinds_webhooks_delivery_delivery_statements from '../kinds/webhooks/delivery/delivery-statements.ts'
+import type * as kinds_webhooks_model_webhook_statements from '../kinds/webhooks/model/webhook-statements.ts'
 import type * as platform_audit_audit_statements from '../platform/audit/audit-statements.ts'
 import type * as platform_db_lease from '../platform/db/lease.ts'
 import type * as platform_idempotency_idempotency_statements from '../platform/idempotency/idempotency-statements.ts'
@@ -575,6 +577,36 @@ export type Of_kinds_volumes_volume_statements = [
   Assert<Agreement<typeof kinds_volumes_volume_statements.volumeById, { "id": string; "workspace_id": string; "agent_id": string; "kind": string; "name": string; "size_mb": number; "created_at": Date; "status": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_volumes_volume_statements.countVolumes, { "count": Computed<number> }, [string, string]>>,
   Assert<Agreement<typeof kinds_volumes_volume_statements.volumeRowsOfAgent, { "id": string; "workspace_id": string; "status": string; "size_mb": number; "is_abandoned": Computed<boolean> }, [string, number]>>,
+]
+
+export type Of_kinds_webhooks_delivery_delivery_statements = [
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.leaseWebhook, { "id": string }, [string, string, number, number]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.webhookState, { "workspace_id": string; "is_held": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.leasedWebhook, { "workspace_id": string; "url": string; "secret": Buffer; "previous_secret": Computed<Buffer> }, [string, string]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.endLeaseOfWebhook, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.dueDeliveries, { "id": string; "payload": Json; "tries": number; "expires_at": Date }, [string, readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.scheduleDelivery, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.recordAttempt, { "id": string }, [string, string, number, number, string, number]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.noteSuccess, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.noteFailure, { "enabled": boolean }, [string, boolean]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.dueWebhooks, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.disableOverfull, {  }, []>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.endOfDisabled, {  }, []>>,
+  Assert<Agreement<typeof kinds_webhooks_delivery_delivery_statements.removeOldDeliveries, {  }, []>>,
+]
+
+export type Of_kinds_webhooks_model_webhook_statements = [
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.countWebhooks, { "count": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.insertWebhook, { "id": string; "workspace_id": string; "url": string; "events": readonly string[]; "objects": readonly string[]; "description": string | null; "enabled": boolean; "disabled_reason": string | null; "disabled_at": Date | null; "failing_since": Date | null; "previous_until": Date | null; "created_at": Date; "updated_at": Date }, [string, string, string, readonly string[], readonly string[], string, Uint8Array]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.webhookOfWorkspace, { "id": string; "workspace_id": string; "url": string; "events": readonly string[]; "objects": readonly string[]; "description": string | null; "enabled": boolean; "disabled_reason": string | null; "disabled_at": Date | null; "failing_since": Date | null; "previous_until": Date | null; "created_at": Date; "updated_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.patchWebhookRow, { "id": string; "workspace_id": string; "url": string; "events": readonly string[]; "objects": readonly string[]; "description": string | null; "enabled": boolean; "disabled_reason": string | null; "disabled_at": Date | null; "failing_since": Date | null; "previous_until": Date | null; "created_at": Date; "updated_at": Date }, [string, string, readonly string[], readonly string[], string, boolean]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.deleteWebhookRow, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.rotateWebhookSecret, { "id": string; "workspace_id": string; "url": string; "events": readonly string[]; "objects": readonly string[]; "description": string | null; "enabled": boolean; "disabled_reason": string | null; "disabled_at": Date | null; "failing_since": Date | null; "previous_until": Date | null; "created_at": Date; "updated_at": Date }, [string, Uint8Array, number]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.forgetOldSecrets, {  }, []>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.insertDelivery, { "id": string; "webhook_id": string; "type": string; "status": string; "attempts": number; "response_status": number | null; "duration_ms": number | null; "error": string | null; "due_at": Date | null; "created_at": Date; "finished_at": Date | null }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.deliveryOfWebhook, { "id": string; "webhook_id": string; "type": string; "status": string; "attempts": number; "response_status": number | null; "duration_ms": number | null; "error": string | null; "due_at": Date | null; "created_at": Date; "finished_at": Date | null; "payload": Json; "log": Json }, [string, string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.redeliver, { "id": string; "webhook_id": string; "type": string; "status": string; "attempts": number; "response_status": number | null; "duration_ms": number | null; "error": string | null; "due_at": Date | null; "created_at": Date; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_webhooks_model_webhook_statements.redeliverFailed, { "count": Computed<number> }, [string, string]>>,
 ]
 
 export type Of_platform_audit_audit_statements = [

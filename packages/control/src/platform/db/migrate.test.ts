@@ -75,6 +75,7 @@ describe('migrate', () => {
       '0045-workspace-events',
       '0046-ssh',
       '0047-private-previews',
+      '0048-webhooks',
       '0051-used-codes',
     ])
   })

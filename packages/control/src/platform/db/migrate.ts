@@ -41,6 +41,7 @@ import * as namesAndTimes from './migrations/0044-names-and-times.ts'
 import * as workspaceEvents from './migrations/0045-workspace-events.ts'
 import * as ssh from './migrations/0046-ssh.ts'
 import * as privatePreviews from './migrations/0047-private-previews.ts'
+import * as webhooks from './migrations/0048-webhooks.ts'
 import * as usedCodes from './migrations/0051-used-codes.ts'
 
 const QUIET = new Logger(() => () => undefined)
@@ -87,6 +88,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0045-workspace-events': workspaceEvents,
   '0046-ssh': ssh,
   '0047-private-previews': privatePreviews,
+  '0048-webhooks': webhooks,
   '0051-used-codes': usedCodes,
 }
 

@@ -997,6 +997,63 @@ CREATE INDEX volumes_snapshots_idx ON public.volumes USING btree (workspace_id, 
 
 CREATE UNIQUE INDEX volumes_name_idx ON public.volumes USING btree (workspace_id, name) WHERE (kind = 'volume'::text);
 
+create table "webhook_deliveries" (
+  id uuid not null default gen_random_uuid(),
+  webhook_id uuid not null,
+  type text not null,
+  payload jsonb not null,
+  status text not null default 'pending'::text,
+  due_at timestamp(3) with time zone,
+  expires_at timestamp(3) with time zone not null,
+  attempts integer not null default 0,
+  tries integer not null default 0,
+  log jsonb not null default '[]'::jsonb,
+  response_status integer,
+  duration_ms integer,
+  error text,
+  created_at timestamp(3) with time zone not null default clock_timestamp(),
+  finished_at timestamp(3) with time zone,
+  constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (due_at IS NOT NULL))),
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text]))),
+  constraint webhook_deliveries_webhook_id_fkey FOREIGN KEY (webhook_id) REFERENCES webhooks(id) ON DELETE CASCADE,
+  constraint webhook_deliveries_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX webhook_deliveries_due_idx ON public.webhook_deliveries USING btree (webhook_id, due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX webhook_deliveries_finished_idx ON public.webhook_deliveries USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX webhook_deliveries_newest_idx ON public.webhook_deliveries USING btree (webhook_id, created_at DESC, id DESC);
+
+create table "webhooks" (
+  id uuid not null,
+  workspace_id uuid not null,
+  url text not null,
+  events text[] not null,
+  objects text[] not null default '{}'::text[],
+  description text,
+  enabled boolean not null default true,
+  disabled_reason text,
+  disabled_at timestamp(3) with time zone,
+  secret bytea not null,
+  previous_secret bytea,
+  previous_until timestamp(3) with time zone,
+  failures integer not null default 0,
+  failing_since timestamp(3) with time zone,
+  quiet_until timestamp(3) with time zone,
+  holder uuid,
+  creator integer not null default 0,
+  held_until timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
+  constraint webhooks_check CHECK ((enabled = (disabled_reason IS NULL))),
+  constraint webhooks_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['user'::text, 'gone'::text, 'failing'::text, 'backlog'::text]))),
+  constraint webhooks_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint webhooks_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX webhooks_newest_idx ON public.webhooks USING btree (workspace_id, created_at DESC, id DESC);
+
 create table "workspace_accounts" (
   workspace_id uuid not null,
   plan text not null,

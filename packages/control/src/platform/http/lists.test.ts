@@ -9,8 +9,10 @@ import { type Answer, call, Harness, type RunningControl, type Tenant } from '..
 import { appLists, orgLists } from '../../test/list-objects-of-apps.ts'
 import { operatorLists } from '../../test/list-objects-of-operators.ts'
 import { volumeLists } from '../../test/list-objects-of-volumes.ts'
+import { webhookLists } from '../../test/list-objects-of-webhooks.ts'
 import { insertObjects, type ListCase, Seed } from '../../test/list-objects.ts'
 
+const LISTS = [appLists, orgLists, volumeLists, webhookLists]
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 /** Arrays that are always complete: few entries, or those of a guest or another service. */
 const UNPAGED = [
@@ -54,8 +56,8 @@ describe('lists', () => {
       takesCursorsOfOthers: true,
       filters: { 'state=unreadable': [unreadable], 'kind=sandbox': [unreadable], 'kind=layer': [] },
     } as const
-    lists = [...(await insertObjects(new Seed(harness, alice, env), [appLists, orgLists, volumeLists])), ofOperators]
-    listsOfBob = [...(await insertObjects(new Seed(harness, bob, env), [appLists, orgLists, volumeLists])), ofOperators]
+    lists = [...(await insertObjects(new Seed(harness, alice, env), LISTS)), ofOperators]
+    listsOfBob = [...(await insertObjects(new Seed(harness, bob, env), LISTS)), ofOperators]
     const slugs = ['bob', 'alice']
     const orgs = {
       path: '/v1/admin/orgs',

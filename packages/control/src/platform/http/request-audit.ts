@@ -40,6 +40,7 @@ const KIND_OF_SEGMENT: Readonly<Record<string, AuditTargetKind>> = {
   snapshots: 'snapshot',
   templates: 'template',
   volumes: 'volume',
+  webhooks: 'webhook',
 }
 
 /**

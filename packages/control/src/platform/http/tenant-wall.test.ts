@@ -79,25 +79,22 @@ describe('the wall between workspaces', () => {
     const { body: token } = await asAlice('POST', '/v1/me/tokens', { name: 'k' }, alice.jwt)
     const invite = { email: 'carol@example.com' }
     const { body: invitation } = await asAlice('POST', `/v1/orgs/${alice.workspaceId}/members`, invite, alice.jwt)
-    await harness.pool.query(
-      `insert into templates (name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta)
-       values ('alices', $1, 'templates/alices/rootfs.ext4', 1, 1, 512, '{}')`,
-      [alice.workspaceId],
-    )
+    const template = `insert into templates (name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta)
+       values ('alices', $1, 'templates/alices/rootfs.ext4', 1, 1, 512, '{}')`
+    await harness.pool.query(template, [alice.workspaceId])
     await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
     await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
     const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
     const domain = `insert into app_domains (app_id, domain, token) values ($1, 'alices.example.com', 'token')`
     await harness.pool.query(domain, [app.id])
-    await harness.pool.query(
-      `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
-       values ($1, $2, '1g', 'ready', '', '', 300)`,
-      [sandbox.id, alice.workspaceId],
-    )
+    const database = `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
+       values ($1, $2, '1g', 'ready', '', '', 300)`
+    await harness.pool.query(database, [sandbox.id, alice.workspaceId])
     await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
     const { body: link } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/ports/3000/links`)
     const { body: appLink } = await asAlice('POST', `/v1/apps/${app.id}/links`)
     const { body: sshKey } = await asAlice('POST', '/v1/me/ssh-keys', { public_key: lineOf(newPair()) }, alice.jwt)
+    const { body: hook } = await asAlice('POST', '/v1/webhooks', { url: 'https://example.com/' })
     const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
     return {
       sandboxes: { id: sandbox.id, ...other, link_id: link.id },
@@ -109,6 +106,7 @@ describe('the wall between workspaces', () => {
       github: { id: '77' },
       apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com', link_id: appLink.id },
       databases: { id: sandbox.id, backup: snapshot.id },
+      webhooks: { id: hook.id, delivery_id: (await asAlice('POST', `/v1/webhooks/${hook.id}/test`)).body.id },
       me: { prefix: token.prefix, key_id: sshKey.id },
       orgs: {
         id: alice.workspaceId,
@@ -128,6 +126,7 @@ describe('the wall between workspaces', () => {
     backup: randomUUID(),
     link_id: randomUUID(),
     deployment_id: randomUUID(),
+    delivery_id: randomUUID(),
     path: 'x',
     prefix: 'ofs_00000000',
     key_id: randomUUID(),

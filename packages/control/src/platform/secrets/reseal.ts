@@ -17,6 +17,8 @@ const COLUMNS = [
   ['app_certificates', 'order_key', 'certificates'],
   ['acme_accounts', 'key', 'certificates'],
   ['ssh_service_keys', 'key', 'ssh'],
+  ['webhooks', 'secret', 'webhooks'],
+  ['webhooks', 'previous_secret', 'webhooks'],
   ['idempotent_requests', 'answer', 'answers'],
 ] as const
 

@@ -25,9 +25,9 @@ describe('a pass', () => {
 
   it('tells whose it is, for its origin and as long as it is valid', async () => {
     const passes = new PreviewPasses(keys({ 0: 'zero' }))
-    for (const of of [link, member]) {
-      const pass = await passes.sign(ORIGIN, of, soon())
-      expect(await passes.verify(ORIGIN, pass)).toEqual(of)
+    for (const holder of [link, member]) {
+      const pass = await passes.sign(ORIGIN, holder, soon())
+      expect(await passes.verify(ORIGIN, pass)).toEqual(holder)
       for (const origin of [ORIGIN.replace('https', 'http'), `${ORIGIN}:8081`, 'https://3001-x.example.com']) {
         expect(await passes.verify(origin, pass)).toBeNull()
       }

@@ -122,6 +122,7 @@ const packageFolders = {
   edge: inOrder('agents http limits apps access certificates postgres ssh preview front .'),
   up: inOrder('base rootless images host services config .'),
   e2b: inOrder('generated control base api envd code ports .'),
+  sdk: inOrder('generated http sandboxes resources .'),
 }
 
 const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {
@@ -191,6 +192,8 @@ export default {
     layer('edge', 'contract', 'kit'),
     layer('up', 'contract', 'kit'),
     layer('e2b', 'contract', 'kit'),
+    // A client knows only what the API publishes.
+    layer('sdk'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',

@@ -20,12 +20,15 @@ imports() {
   }
 }
 
-# What buf writes from the protocol files, and the descriptions of the contract's schemas, must be what is committed.
+# What buf writes from the protocol files, the descriptions of the contract's schemas, and the SDK's types of the API must
+# be what is committed.
 generated_code() {
   node bin/lib/describe-schemas.mjs | diff - packages/contract/src/descriptions.json
   rm -rf .offshoot/generated
   (cd packages/e2b && buf generate -o ../../.offshoot/generated)
   diff -r .offshoot/generated/src/generated packages/e2b/src/generated
+  node bin/lib/openapi-document.mjs | node packages/sdk/generate-types.mjs .offshoot/generated/sdk
+  diff -r .offshoot/generated/sdk packages/sdk/src/generated
 }
 
 step types tsc --noEmit

@@ -13,7 +13,7 @@ const long = files.flatMap((file) => {
     .flatMap((line, index) => {
       if (/^\s*(```|~~~)/.test(line)) isCode = !isCode
       const isProse = !isCode && !/^\s*(\||```|~~~)/.test(line) && /\S\s+\S+\s+\S/.test(line)
-      return isProse && [...line].length > MAX_CHARS ? [`${file}:${index + 1}`] : []
+      return isProse && Array.from(line).length > MAX_CHARS ? [`${file}:${index + 1}`] : []
     })
 })
 if (long.length > 0) {

@@ -1,0 +1,85 @@
+import { follow } from './http/follow.ts'
+import {
+  type AnyInput,
+  requestTo,
+  type Route,
+  type RouteAnswer,
+  type RouteArguments,
+  type RouteEvent,
+  type StreamedEvent,
+  streamEvents,
+} from './http/routes.ts'
+import { List } from './http/list.ts'
+import { type ClientOptions, Transport } from './http/transport.ts'
+import { type CreateSandboxOptions, type Sandbox, Sandboxes } from './sandboxes/sandbox.ts'
+
+/** The types of a route's input are checked where it is passed to the client. */
+const anyRequest = (route: string, input: unknown) => requestTo(route, input as AnyInput | undefined)
+
+/** A client of one service, for one credential. It keeps no connection, so it need not be closed. */
+export class Offshoot {
+  readonly sandboxes: Sandboxes
+  readonly #transport: Transport
+
+  constructor(options: ClientOptions = {}) {
+    const transport = new Transport(options)
+    this.#transport = transport
+    this.sandboxes = new Sandboxes(transport)
+  }
+
+  /** Makes a sandbox with the service and the key that the environment names. */
+  static async create(options: CreateSandboxOptions & { readonly client?: ClientOptions } = {}): Promise<Sandbox> {
+    const { client = {}, ...rest } = options
+    return new Offshoot(client).sandboxes.create(rest)
+  }
+
+  get baseUrl(): string {
+    return this.#transport.baseUrl
+  }
+
+  /**
+   * Sends a request to any route of the API, with its own names (snake_case), and returns the JSON that it answers:
+   *
+   *     const templates = await client.request('GET /v1/templates', { query: { is_global: true } })
+   *
+   * @throws ApiError, ConnectionError, or the reason of an aborted signal
+   */
+  async request<R extends Route>(route: R, ...[input]: RouteArguments<R>): Promise<RouteAnswer<R>> {
+    return this.#transport.json(anyRequest(route, input))
+  }
+
+  /** The same for answers that are not JSON. Read or cancel the body of the response. */
+  async fetch<R extends Route>(route: R, ...[input]: RouteArguments<R>): Promise<Response> {
+    return this.#transport.send(anyRequest(route, input))
+  }
+
+  /** Yields the entries of all pages of a list, with the names of the API. */
+  list<R extends Route>(
+    route: R,
+    ...[input]: RouteArguments<R>
+  ): List<RouteAnswer<R> extends readonly (infer T)[] ? T : never> {
+    return new List(this.#transport, anyRequest(route, input), (entry) => entry as never)
+  }
+
+  /** Yields the events of a stream. A broken connection throws; {@link Offshoot.follow} continues instead. */
+  stream<R extends Route>(route: R, ...[input]: RouteArguments<R>): AsyncGenerator<StreamedEvent<RouteEvent<R>>> {
+    return streamEvents(this.#transport, anyRequest(route, input))
+  }
+
+  /**
+   * Yields the events of a stream that has positions, such as logs and events, and continues after a broken connection.
+   * The data is text: JSON, or a line of a log. An event `done` ends the stream.
+   */
+  follow<R extends Route>(
+    route: R,
+    ...[input]: RouteArguments<R>
+  ): AsyncGenerator<{ readonly event: string; readonly data: string; readonly id: string | null }> {
+    return follow(this.#transport, anyRequest(route, input), { isLast: ({ event }) => event === 'done' })
+  }
+
+  /** The address of a route for a WebSocket or a browser, with the credential in it: keep it out of logs. */
+  async authorizedUrl<R extends Route>(route: R, ...[input]: RouteArguments<R>): Promise<string> {
+    const { path, query } = anyRequest(route, input)
+    return this.#transport.url(path, { ...query, access_token: await this.#transport.credential() })
+  }
+}

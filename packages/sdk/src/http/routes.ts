@@ -1,0 +1,107 @@
+import type { Routes } from '../generated/wire.ts'
+import type { CallOptions, QueryValue, Request, Transport } from './transport.ts'
+import { broken } from './transport.ts'
+import { startDeadline } from './deadline.ts'
+import { type ServerEvent, serverEvents } from './server-events.ts'
+
+/** Every route of the API, as `METHOD /path/{parameter}`. */
+export type Route = keyof Routes
+
+type PathOf<R extends Route> = Routes[R] extends { path: infer P } ? { readonly path: P } : { readonly path?: never }
+type QueryOf<R extends Route> = Routes[R] extends { query: infer Q }
+  ? { readonly query: Q }
+  : Routes[R] extends { query?: infer Q }
+    ? { readonly query?: (Q & { readonly [filter: `metadata.${string}`]: string }) | undefined }
+    : { readonly query?: never }
+type BodyOf<R extends Route> = Routes[R] extends { body: infer B }
+  ? { readonly body: B }
+  : Routes[R] extends { body?: infer B }
+    ? { readonly body?: B }
+    : { readonly body?: never }
+
+/** What a request to a route consists of, with the names of the API (snake_case). */
+export type RouteInput<R extends Route> = PathOf<R> &
+  QueryOf<R> &
+  BodyOf<R> &
+  CallOptions & { readonly headers?: Readonly<Record<string, string>> }
+
+/** The input may be left out if nothing in it is required. */
+export type RouteArguments<R extends Route> =
+  {} extends RouteInput<R> ? [input?: RouteInput<R>] : [input: RouteInput<R>]
+
+/** The JSON that a route answers with; `null` if it answers with none. */
+export type RouteAnswer<R extends Route> = Routes[R]['answer']
+
+/** The data of the events that a route can stream. */
+export type RouteEvent<R extends Route> = Routes[R] extends { event: infer E } ? E : never
+
+/** The input of any route, unchecked. */
+export interface AnyInput extends CallOptions {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, QueryValue>>
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly isIdempotent?: boolean
+}
+
+/** The request that a route and its input describe. */
+export function requestTo(route: string, input: AnyInput = {}): Request {
+  const space = route.indexOf(' ')
+  const template = route.slice(space + 1)
+  const { path = {}, ...rest } = input
+  return {
+    ...rest,
+    method: route.slice(0, space),
+    route: template,
+    path: template.replace(/\{(\w+)\}/g, (_all, name: string) => escaped(path[name] ?? '', name)),
+  }
+}
+
+/** A value for one segment of a path; only `{path}` of the proxies has several. */
+function escaped(value: string, name: string): string {
+  if (name === 'path') return value.split('/').map(encodeURIComponent).join('/')
+  // An empty or dotted segment would lead to another route.
+  if (value === '' || value === '.' || value === '..') throw new TypeError(`${name} must not be "${value}"`)
+  return encodeURIComponent(value)
+}
+
+/** A streamed event with parsed data. */
+export interface StreamedEvent<T> {
+  readonly event: string
+  readonly data: T
+  readonly id: string | null
+}
+
+/**
+ * Opens a stream of events with JSON data. The stream has no time limit.
+ * @throws ApiError before the first event; ConnectionError if the connection breaks later
+ */
+export async function* streamEvents<T>(transport: Transport, request: Request): AsyncGenerator<StreamedEvent<T>> {
+  for await (const { event, data, id } of streamFrames(transport, request)) {
+    yield { event, data: JSON.parse(data) as T, id }
+  }
+}
+
+/** The same with data as text. */
+export async function* streamFrames(transport: Transport, request: Request): AsyncGenerator<ServerEvent> {
+  const name = `${request.method} ${request.path}`
+  const deadline = startDeadline(request.signal, request.timeoutMs ?? transport.timeoutMs, name)
+  const headers = { accept: 'text/event-stream', ...request.headers }
+  try {
+    const response = await transport.send({ ...request, headers, deadline })
+    deadline.stopClock()
+    if (response.body === null) return
+    const events = serverEvents(response.body)
+    try {
+      for (;;) {
+        const { done, value } = await broken(events.next(), deadline.signal, name)
+        if (done) break
+        yield value
+      }
+    } finally {
+      await events.return()
+    }
+  } finally {
+    deadline.end()
+  }
+}

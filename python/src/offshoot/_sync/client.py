@@ -1,0 +1,194 @@
+# Generated from _async by tools/generate.py. Do not edit.
+"""The client."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Literal
+
+from .._config import make_config
+from .._values import QueryValue, given, path_segment
+from ..errors import NotFoundError
+from ..types import SandboxStatus
+from . import _platform
+from .lists import List
+from .sandbox import Sandbox
+from .scope import Scope
+from .transport import Transport
+
+
+class Sandboxes:
+    """The sandboxes of a workspace."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._scope = Scope(transport, "/v1/sandboxes")
+
+    def create(
+        self,
+        template: str = "base",
+        *,
+        from_snapshot: str | None = None,
+        env: Mapping[str, str] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        ttl_seconds: int | None = None,
+        on_timeout: Literal["delete", "pause"] | None = None,
+        persistent: bool | None = None,
+        idle_timeout_seconds: int | None = None,
+        network: Mapping[str, Any] | None = None,
+        volumes: Sequence[Mapping[str, Any]] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Sandbox:
+        """Makes a sandbox and waits until it runs. A retry never makes a second one."""
+        fields = {
+            "template": template,
+            "from_snapshot": from_snapshot,
+            "env": env,
+            "metadata": metadata,
+            "ttl_seconds": ttl_seconds,
+            "on_timeout": on_timeout,
+            "persistent": persistent,
+            "idle_timeout_seconds": idle_timeout_seconds,
+            "network": network,
+            "volumes": volumes,
+        }
+        info = self._scope.post("", given(fields), creates=True, idempotency_key=idempotency_key)
+        return Sandbox(self._transport, info, is_owned=True)
+
+    def get(self, sandbox_id: str) -> Sandbox:
+        """
+        :raises NotFoundError: there is none
+        """
+        return Sandbox(self._transport, self._scope.below(sandbox_id).get(), is_owned=False)
+
+    def list(
+        self,
+        *,
+        template: str | None = None,
+        status: SandboxStatus | Sequence[SandboxStatus] | None = None,
+        metadata: Mapping[str, str] | None = None,
+        created_after: str | datetime | None = None,
+        created_before: str | datetime | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        limit: int | None = None,
+    ) -> List[Sandbox]:
+        """The sandboxes, newest first.
+
+        :param metadata: only sandboxes that have all of these tags
+        :param limit: entries of one page
+        """
+        query: dict[str, QueryValue] = {
+            "template": template,
+            "status": status,
+            "created_after": created_after,
+            "created_before": created_before,
+            "order": order,
+            "limit": limit,
+        }
+        query.update({f"metadata.{name}": value for name, value in (metadata or {}).items()})
+        return List(
+            self._transport, "/v1/sandboxes", query, lambda info: Sandbox(self._transport, info, is_owned=False)
+        )
+
+    def delete(self, sandbox_id: str) -> None:
+        """Deletes a sandbox by its id. It is no error if there is none."""
+        try:
+            self._scope.below(sandbox_id).delete()
+        except NotFoundError:
+            pass
+
+
+class Offshoot:
+    """A client of one service, for one credential. ``with`` closes its connections.
+
+    :param base_url: default: ``OFFSHOOT_BASE_URL``, else ``http://127.0.0.1:8080``
+    :param api_key: an API key or the token of a user; default: ``OFFSHOOT_API_KEY``
+    :param org: the workspace, for the token of a user who has several
+    :param timeout: seconds to wait for an answer; default: 120
+    :param max_retries: default: 4
+    :raises ConfigurationError: there is no key, or an option has an impossible value
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        org: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        http_client: _platform.HttpClient | None = None,
+    ) -> None:
+        config = make_config(base_url, api_key, timeout, max_retries, org)
+        self._transport = Transport(config, http_client)
+        self.base_url = config.base_url
+        self.sandboxes = Sandboxes(self._transport)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r})"
+
+    def __enter__(self) -> Offshoot:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._transport.close()
+
+    def request(
+        self,
+        route: str,
+        *,
+        path: Mapping[str, str] | None = None,
+        query: Mapping[str, QueryValue] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Sends a request to any route of the API and returns the JSON that it answers:
+
+            templates = client.request("GET /v1/templates", query={"name": "base"})
+
+        :param path: values for the parts of the route in braces
+        :param idempotency_key: makes a repetition of a request that creates something safe. Only then is a POST or a
+            PATCH sent again after a lost answer.
+        """
+        method, address = _address(route, path or {})
+        return self._transport.json(
+            method,
+            address,
+            query=query,
+            body=body,
+            headers=headers,
+            timeout=timeout,
+            creates=idempotency_key is not None,
+            idempotency_key=idempotency_key,
+        )
+
+    def list(
+        self, route: str, *, path: Mapping[str, str] | None = None, query: Mapping[str, QueryValue] | None = None
+    ) -> List[dict[str, Any]]:
+        """The entries of all pages of a list."""
+        return List(self._transport, _address(route, path or {})[1], query or {}, lambda entry: entry)
+
+
+def _address(route: str, path: Mapping[str, str]) -> tuple[str, str]:
+    method, space, template = route.partition(" ")
+    if not space or not template.startswith("/"):
+        raise ValueError(f'a route is a method and a path, such as "GET /v1/templates", not {route!r}')
+
+    def segment(name: re.Match[str]) -> str:
+        value = path[name[1]]
+        if value in ("", ".", ".."):
+            raise ValueError(f"{name[1]} must not be {value!r}")
+        return path_segment(value)
+
+    return method, re.sub(r"\{(\w+)\}", segment, template)

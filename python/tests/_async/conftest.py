@@ -1,0 +1,31 @@
+"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL and OFFSHOOT_API_KEY."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+
+import pytest
+
+from offshoot import AsyncOffshoot, AsyncSandbox
+
+
+@pytest.fixture(scope="package")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="package")
+async def client(anyio_backend: str) -> AsyncIterator[AsyncOffshoot]:
+    async with AsyncOffshoot() as client:
+        yield client
+
+
+@pytest.fixture(scope="package")
+async def sandbox(client: AsyncOffshoot) -> AsyncIterator[AsyncSandbox]:
+    async with await client.sandboxes.create(
+        "minimal", metadata={"purpose": uuid.uuid4().hex}, ttl_seconds=900
+    ) as sandbox:
+        yield sandbox
+    with pytest.raises(Exception, match="404"):
+        await sandbox.refresh()

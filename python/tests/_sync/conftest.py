@@ -1,0 +1,30 @@
+# Generated from _async by tools/generate.py. Do not edit.
+"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL and OFFSHOOT_API_KEY."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from offshoot import Offshoot, Sandbox
+
+
+@pytest.fixture(scope="package")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="package")
+def client(anyio_backend: str) -> Iterator[Offshoot]:
+    with Offshoot() as client:
+        yield client
+
+
+@pytest.fixture(scope="package")
+def sandbox(client: Offshoot) -> Iterator[Sandbox]:
+    with client.sandboxes.create("minimal", metadata={"purpose": uuid.uuid4().hex}, ttl_seconds=900) as sandbox:
+        yield sandbox
+    with pytest.raises(Exception, match="404"):
+        sandbox.refresh()

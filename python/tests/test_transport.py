@@ -1,0 +1,149 @@
+"""Retries and reconnects, with a server that fails as told."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from offshoot import ConfigurationError, ConnectionError, LimitError, NotFoundError, Offshoot, ServerError, _retry
+from offshoot._sse import SseParser
+
+Handler = Callable[[httpx.Request], httpx.Response]
+INFO = {"id": "a", "status": "running"}
+
+
+def client_of(*answers: httpx.Response | Exception) -> tuple[Offshoot, list[httpx.Request]]:
+    left, requests = list(answers), []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        requests.append(request)
+        answer = left.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    http = httpx.Client(transport=httpx.MockTransport(handle))
+    return Offshoot(base_url="http://server", api_key="ofs_key", http_client=http), requests
+
+
+@pytest.fixture(autouse=True)
+def no_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_retry, "_FIRST_DELAY_SECONDS", 0.0)
+
+
+def test_repeats_a_create_with_the_same_key() -> None:
+    client, requests = client_of(httpx.ReadError("broken"), httpx.Response(500), httpx.Response(201, json=INFO))
+    assert client.sandboxes.create().id == "a"
+    keys = {request.headers["idempotency-key"] for request in requests}
+    assert (len(requests), len(keys)) == (3, 1)
+    assert requests[0].headers["authorization"] == "Bearer ofs_key"
+
+
+def test_does_not_repeat_what_may_have_been_done() -> None:
+    client, requests = client_of(httpx.ReadError("broken"))
+    with pytest.raises(ConnectionError, match="broken"):
+        client.request("POST /v1/anything", body={})
+    client, requests = client_of(httpx.Response(500))
+    with pytest.raises(ServerError):
+        client.request("POST /v1/anything", body={})
+    assert len(requests) == 1
+
+
+def test_repeats_what_was_certainly_not_done() -> None:
+    refused = httpx.Response(429, headers={"retry-after": "0"})
+    client, requests = client_of(refused, httpx.ConnectError("refused"), httpx.Response(200, json={"done": True}))
+    assert client.request("POST /v1/anything", body={}) == {"done": True}
+    client, requests = client_of(httpx.Response(429, headers={"retry-after": "3600"}, json={"error": "later"}))
+    with pytest.raises(LimitError, match="later"):
+        client.request("GET /v1/anything")
+
+
+def test_gives_up() -> None:
+    client, requests = client_of(*[httpx.Response(503)] * 5)
+    with pytest.raises(ServerError):
+        client.request("GET /v1/anything")
+    assert len(requests) == 5
+
+
+def test_takes_a_delete_whose_answer_was_lost_for_done() -> None:
+    client, requests = client_of(httpx.ReadError("broken"), httpx.Response(404, json={"error": "not found"}))
+    client.request("DELETE /v1/sandboxes/{id}", path={"id": "a/b"})
+    assert requests[1].url.raw_path == b"/v1/sandboxes/a%2Fb"
+
+
+def test_follows_the_pages_of_a_list() -> None:
+    following = {"link": '<http://elsewhere/v1/sandboxes?cursor=c>; rel="next"'}
+    client, requests = client_of(
+        httpx.Response(200, json=[INFO], headers=following), httpx.Response(200, json=[{**INFO, "id": "b"}])
+    )
+    assert [each.id for each in client.sandboxes.list(status=["running", "paused"])] == ["a", "b"]
+    assert [str(request.url) for request in requests] == [
+        "http://server/v1/sandboxes?status=running,paused",
+        "http://server/v1/sandboxes?cursor=c",
+    ]
+
+
+def events(*numbers: int, kind: str = "x") -> bytes:
+    return b"".join(b"id: %d\ndata: %s\n\n" % (number, json.dumps({"type": kind}).encode()) for number in numbers)
+
+
+def test_continues_a_broken_stream_of_events() -> None:
+    client, requests = client_of(
+        httpx.Response(200, json=INFO),
+        httpx.Response(200, content=events(1, 2) + b"id: 3\nda"),
+        httpx.ReadError("broken"),
+        httpx.Response(503),
+        httpx.Response(200, content=events(3) + events(9, kind="events.dropped")),
+        httpx.Response(200, content=events(4)),
+        httpx.Response(404, json={"error": "not found"}),
+    )
+    seen = [number for number, _ in client.sandboxes.get("a").events(since=0)]
+    assert seen == [1, 2, 3, 4]
+    assert [request.headers.get("last-event-id") for request in requests[1:]] == [None, "2", "2", "2", "3", "4"]
+
+
+def test_says_that_a_command_was_lost_with_its_connection() -> None:
+    client, _ = client_of(
+        httpx.Response(200, json=INFO), httpx.Response(200, content=b'event: stdout\ndata: {"chunk": "a"}\n\n')
+    )
+    with pytest.raises(ConnectionError, match="ended before the command"):
+        client.sandboxes.get("a").exec("true")
+
+
+def test_errors_have_what_is_needed_to_ask_for_help() -> None:
+    client, _ = client_of(httpx.Response(404, json={"error": "not found"}, headers={"x-request-id": "r"}))
+    with pytest.raises(NotFoundError) as raised:
+        client.request("GET /v1/builds/{id}", path={"id": "a"}, query={"secret": "s"})
+    error = pickle.loads(pickle.dumps(raised.value))
+    assert (error.status, error.error, error.request_id, error.path) == (404, "not found", "r", "/v1/builds/a")
+    assert str(error) == "404 not found [GET /v1/builds/a, request r]"
+
+
+def test_refuses_impossible_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OFFSHOOT_API_KEY", raising=False)
+    for options in (
+        {},
+        {"api_key": "a b"},
+        {"api_key": "a", "base_url": "server"},
+        {"api_key": "a", "timeout": 0},
+        {"api_key": "a", "max_retries": -1},
+    ):
+        with pytest.raises(ConfigurationError):
+            Offshoot(**options)
+    assert "ofs_secret" not in repr(Offshoot(api_key="ofs_secret"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+def test_parses_events_cut_anywhere(size: int) -> None:
+    text = ": hello\r\n\r\nid: 1\r\nevent: a\r\ndata: ä\r\ndata:b\r\n\r\ndata\n\nid: 2\rdata: c\r\r".encode()
+    parser = SseParser()
+    found = [event for at in range(0, len(text), size) for event in parser.feed(text[at : at + size])]
+    assert [(each.event, each.data, each.id) for each in found] == [
+        ("a", "ä\nb", "1"),
+        ("message", "", "1"),
+        ("message", "c", "2"),
+    ]

@@ -156,14 +156,14 @@ async function prepareOrExplain(config: AgentConfig, host: Host, images: Images)
   }
 }
 
-function isolationOf({ cgroups, qemus }: HostPlatform): Isolation {
+export function isolationOf({ cgroups, qemus }: HostPlatform): Isolation {
   if (process.getuid?.() !== 0) return 'process'
   if (qemus.current.jail !== null) return cgroups === null ? 'jail-nolimits' : 'jail'
   return cgroups === null ? 'user-nolimits' : 'user'
 }
 
 /** Renamed into place: a QEMU that is just starting reads the old file or the new. */
-async function copyPreload(from: string, to: string): Promise<void> {
+export async function copyPreload(from: string, to: string): Promise<void> {
   await copyFile(from, `${to}.new`)
   await rename(`${to}.new`, to)
 }

@@ -9,7 +9,7 @@ import type { Host, HostPlatform } from './sandbox/model/host.ts'
 import type { BakePlace } from './machine/bakes/bakes.ts'
 import type { Images } from './store/bakes/images.ts'
 import type { KvmGuest, Machine } from './machine/vm/machine.ts'
-import { PROBE_LIMITS, probeMachine } from './machine/probe/probe-kvm.ts'
+import { PROBE_LIMITS, probeMachine, type ProbeResult } from './machine/probe/probe-kvm.ts'
 import { withVcpus } from './machine/vm/vcpus.ts'
 
 /** KVM was asked for and does not work here; the message says why. */
@@ -47,14 +47,14 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   const group = device.isUsable ? device.group : null
   const settings = [device, config.kvm, ...(config.kvm.vhost_net ? [await vhostNetObstacle()] : [])]
   const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify(settings)]
-  const probe = async (lastCpu: string | null): Promise<KvmResult> =>
+  const probeDevice = async (lastCpu: string | null): Promise<KvmResult> =>
     device.isUsable ? probeKvm(options, group, lastCpu) : { works: false, reason: device.reason, isTimeout: false }
   const { accelerator, reason, cpu, tscKhz } = await chooseAccelerator({
     path: dir.acceleratorFile,
     tried: inputs.join(' '),
     wanted: config.accelerator,
     retriesFailure: options.retriesFailure,
-    probe,
+    probe: probeDevice,
   })
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)
@@ -73,12 +73,9 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   return { accelerator, reason }
 }
 
-/** Under the confinement, network and limits that sandboxes get. */
-async function probeKvm(
-  { config: { kvm }, host, images, image, progress }: ChooseMachine,
-  kvmGroup: number | null,
-  lastCpu: string | null,
-): Promise<KvmResult> {
+async function probeKvm(options: ChooseMachine, kvmGroup: number | null, lastCpu: string | null): Promise<KvmResult> {
+  const { config, host, image, progress } = options
+  const { kvm } = config
   progress('trying whether guests run under KVM')
   const { cpu: vcpus, memory_mb: memoryMib } = withVcpus(image, 'kvm')
   const machine: Machine = {
@@ -89,13 +86,42 @@ async function probeKvm(
     network: networkOf(host.platform),
     kvm: kvmGuest(kvm.cpu ?? '', { kvm }),
   }
+  const result = await probe(options, { machine, kvmGroup, lastCpu, patience: kvm.patience })
+  if (!result.works)
+    return { ...result, reason: `KVM was tried and failed at the step "${result.step}": ${result.reason}` }
+  return { works: true, cpu: result.machine.kvm?.cpu ?? '' }
+}
+
+/** Factor for the time limits of a guest under emulation. */
+const TCG_PATIENCE = 6
+
+/** Tries the whole life of a guest with the accelerator that was chosen: software emulation. */
+export async function tryGuest(options: ChooseMachine): Promise<ProbeResult> {
+  const machine = options.host.platform.machines.of(withVcpus(options.image, 'tcg'))
+  return probe(options, { machine, kvmGroup: null, lastCpu: null, patience: TCG_PATIENCE })
+}
+
+interface Trial {
+  readonly machine: Machine
+  readonly kvmGroup: number | null
+  readonly lastCpu: string | null
+  /** Factor for the time limits. */
+  readonly patience: number
+}
+
+/** Under the confinement, network and limits that sandboxes get. */
+async function probe(
+  { config: { kvm }, host, images, image }: ChooseMachine,
+  { machine, kvmGroup, lastCpu, patience }: Trial,
+): Promise<ProbeResult> {
+  const { memoryMib } = machine
   const slots = [new BakingSlot(host, memoryMib), new BakingSlot(host, memoryMib)] as const
   const open = async (slot: BakingSlot): Promise<BakePlace> => {
     const place = await slot.open()
     return { ...place, confinement: { ...place.confinement, kvmGroup } }
   }
   try {
-    const result = await probeMachine({
+    return await probeMachine({
       qemu: host.platform.qemus.current.path,
       preload: host.store.dir.preload,
       machine,
@@ -105,12 +131,9 @@ async function probeKvm(
       image,
       folder: host.store.dir.probe,
       places: [await open(slots[0]), await open(slots[1])],
-      limits: { bootMs: PROBE_LIMITS.bootMs * kvm.patience, stepMs: PROBE_LIMITS.stepMs * kvm.patience },
+      limits: { bootMs: PROBE_LIMITS.bootMs * patience, stepMs: PROBE_LIMITS.stepMs * patience },
       threads: host.platform.captureThreads,
     })
-    if (!result.works)
-      return { ...result, reason: `KVM was tried and failed at the step "${result.step}": ${result.reason}` }
-    return { works: true, cpu: result.machine.kvm?.cpu ?? '' }
   } finally {
     for (const slot of slots) await slot.release()
   }

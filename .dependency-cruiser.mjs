@@ -120,7 +120,7 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 const packageFolders = {
   kit: inOrder('. otlp ssh'),
   edge: inOrder('agents http limits apps access certificates postgres ssh preview front .'),
-  up: inOrder('base rootless images host services config .'),
+  up: inOrder('base rootless images host services config doctor packed .'),
   e2b: inOrder('generated control base api envd code ports .'),
   sdk: inOrder('generated http sandboxes resources .'),
 }

@@ -18,15 +18,26 @@ is_installed() {
   [ -f "$modules/.offshoot-lock" ] && [ "$(cat "$modules/.offshoot-lock")" = "$1" ]
 }
 
+# A release has no tests and no tools for development. Its packages run no scripts (docs/adr/0034-npm-package.md).
+omit=
+[ ! -f "$root/release.json" ] || omit="--omit=dev --ignore-scripts"
+
 lock_hash=$(sha256sum <"$root/package-lock.json")
 if ! is_installed "$lock_hash"; then
   command -v npm >/dev/null && command -v node >/dev/null ||
     fail "Offshoot needs Node.js and npm to install itself: apt-get install -y nodejs npm."
-  echo "Installing Node.js packages"
-  rm -f "$modules/.offshoot-lock"
-  (cd "$root" && npm ci --no-audit --no-fund --loglevel=error >/dev/null) || fail "npm ci failed in $root."
-  [ -x "$node" ] || fail "There is no Node.js 24 for this machine ($(uname -sm)); Offshoot runs on Linux, x86_64 and aarch64."
-  echo "$lock_hash" >"$modules/.offshoot-lock"
+  mkdir -p "$root/.offshoot"
+  # Another start may be installing: npm ci removes what is there. npm inherits the lock, so it holds if we are killed.
+  exec 9>"$root/.offshoot/install.lock"
+  flock 9
+  if ! is_installed "$lock_hash"; then
+    echo "Installing Node.js packages"
+    rm -f "$modules/.offshoot-lock"
+    (cd "$root" && npm ci $omit --no-audit --no-fund --loglevel=error >/dev/null) || fail "npm ci failed in $root."
+    [ -x "$node" ] || fail "There is no Node.js 24 for this machine ($(uname -sm)); Offshoot runs on Linux, x86_64 and aarch64."
+    echo "$lock_hash" >"$modules/.offshoot-lock"
+  fi
+  exec 9>&-
 fi
 
 # Caches compiled code, which saves a third of our processes' start time. Node.js ignores a cache that it cannot write.

@@ -1,3 +1,4 @@
+import { currentProduct } from './base/product.ts'
 import { access } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
@@ -28,7 +29,7 @@ export async function down(args: UpArguments): Promise<void> {
   if (supervisor && (await isAlive(supervisor))) await endProcess(supervisor, 'SIGTERM', SUPERVISOR_STOPS_WITHIN_MS)
 
   const lock = await takeLock(layout.lock, LOCK_WAIT_S)
-  if (lock === null) throw new SetupFailure(`Another bin/up is working on ${layout.dir}.`)
+  if (lock === null) throw new SetupFailure(`Another ${currentProduct().command} is working on ${layout.dir}.`)
   try {
     await endOrphans(layout)
     if (await doesFileExist(layout.agentConfig)) await endVirtualMachines(layout)

@@ -1,10 +1,15 @@
 import { parseArguments, type UpArguments } from './base/arguments.ts'
 import { UsageError } from './base/usage-error.ts'
 import { down } from './down.ts'
+import { diagnose } from './doctor/diagnose.ts'
 import { prepare } from './prepare.ts'
 import { SetupFailure } from './base/setup-failure.ts'
+import { currentProduct, defaultDataDir } from './base/product.ts'
+import { repositoryRoot } from './base/repository.ts'
 import { up } from './up.ts'
-import { USAGE } from './base/usage.ts'
+import { usage } from './base/usage.ts'
+
+const product = currentProduct()
 
 /** The user ended the program: no error message. */
 class Stopped extends Error {
@@ -21,20 +26,26 @@ async function main(): Promise<number> {
   const stop = new AbortController()
   const hurry = new AbortController()
   const onSignal = () => (stop.signal.aborted ? hurry : stop).abort(new Stopped())
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
+  // `offshoot up` forwards its signals as SIGHUP. One Ctrl-C then arrives more than once and must not count as two.
+  process.on('SIGHUP', () => stop.abort(new Stopped()))
   try {
-    await runCommandLine(parseArguments(process.argv.slice(2), process.env, process.cwd()), stop.signal, hurry.signal)
-    return 0
+    const [argv, { env }, cwd] = [process.argv.slice(2), process, process.cwd()]
+    const args = parseArguments(argv, env, cwd, defaultDataDir(product, env))
+    return (await runCommandLine(args, stop.signal, hurry.signal)) ?? 0
   } catch (error) {
     return explain(error, stop.signal)
   }
 }
 
-async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
+/** @returns the exit code, if it is not 0 */
+async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<number | void> {
   switch (args.command) {
     case 'help':
-      process.stdout.write(USAGE)
+      process.stdout.write(usage(product))
       return
+    case 'doctor':
+      return diagnose(args, { root: repositoryRoot, node: process.execPath }, product, stop)
     case 'down':
       return down(args)
     case 'prepare':
@@ -47,7 +58,7 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
 function explain(error: unknown, stop: AbortSignal): number {
   if (stop.aborted) return 0
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\nbin/up --help lists the options.\n`)
+    process.stderr.write(`${error.message}\n${product.command} --help lists the options.\n`)
     return 2
   }
   const text = error instanceof SetupFailure ? error.message : error instanceof Error ? error.message : String(error)

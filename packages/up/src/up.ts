@@ -137,6 +137,7 @@ async function run(
     await guests?.connect(tell)
     await Promise.race([givenUp, serve({ args, layout, ports, supervisor, guests, stop }, credentials)])
     await Promise.race([givenUp, aborted(stop)])
+    tell('Stopping the services. Sandboxes stay, and the next start adopts them.')
   } finally {
     givenUp.catch(() => undefined)
     guests?.stopWatching()

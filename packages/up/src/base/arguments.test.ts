@@ -19,6 +19,7 @@ describe('parseArguments', () => {
       e2bDomain: null,
       databaseSuffix: null,
       isYes: false,
+      isJson: false,
       templates: null,
       maxUploadBytes: null,
       poolMemoryMib: null,
@@ -67,6 +68,7 @@ describe('parseArguments', () => {
       e2bDomain: null,
       databaseSuffix: null,
       isYes: true,
+      isJson: false,
       templates: ['minimal', 'base'],
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
@@ -160,6 +162,8 @@ describe('parseArguments', () => {
     ['--images-dir', ''],
     ['word'],
     ['--prepare', '--down'],
+    ['--doctor', '--down'],
+    ['--json'],
   ])('refuses %s %s', (...args) => {
     expect(() => parseArguments(args, {}, '/')).toThrow(UsageError)
   })

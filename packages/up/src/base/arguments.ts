@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { parseEgressException } from '@offshoot/contract/egress-exception'
 import { type PlanName, planName } from '@offshoot/contract/plan'
 import {
@@ -11,10 +10,11 @@ import {
 } from '@offshoot/contract/process-config'
 import type { z } from 'zod'
 import { DOMAIN, type E2bDomain, parseE2bDomain, parseSshAddress, type SshAddress } from './addresses.ts'
+import { type Flags, parseFlags } from './flags.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface UpArguments {
-  readonly command: 'up' | 'prepare' | 'down' | 'help'
+  readonly command: 'up' | 'prepare' | 'down' | 'doctor' | 'help'
   /** Absolute path. */
   readonly dataDir: string
   /** Whether the user passed `--data-dir`. If so, `--prepare` prepares that directory too. */
@@ -39,6 +39,8 @@ export interface UpArguments {
   readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
   readonly isYes: boolean
+  /** For `doctor`: prints JSON. */
+  readonly isJson: boolean
   /** Names of the templates to offer; `null`: all. */
   readonly templates: readonly string[] | null
   /** Maximum bytes of an upload into a sandbox; `null`: the agent's default. */
@@ -88,10 +90,18 @@ export interface LimitSettings {
   readonly default_plan?: PlanName
 }
 
-/** @throws {UsageError} */
-export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.ProcessEnv>, cwd: string): UpArguments {
+/**
+ * @param defaultDataDir absolute path, or relative to `cwd`
+ * @throws {UsageError}
+ */
+export function parseArguments(
+  argv: readonly string[],
+  env: Readonly<NodeJS.ProcessEnv>,
+  cwd: string,
+  defaultDataDir = '.offshoot',
+): UpArguments {
   const values = parseFlags(argv)
-  const dataDir = folderOf('--data-dir', values['data-dir'], cwd) ?? resolve(cwd, '.offshoot')
+  const dataDir = folderOf('--data-dir', values['data-dir'], cwd) ?? resolve(cwd, defaultDataDir)
   return {
     command: commandOf(values),
     dataDir,
@@ -108,6 +118,7 @@ export function parseArguments(argv: readonly string[], env: Readonly<NodeJS.Pro
     databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
     isYes: values.yes ?? false,
+    isJson: values.json ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
     maxUploadBytes: parseMaxUpload(env),
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
@@ -206,34 +217,11 @@ function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
   throw new UsageError(`OFFSHOOT_KVM_${String(issue?.path[0]).toUpperCase()} is not right: ${issue?.message}`)
 }
 
-function commandOf({ help, down, prepare }: ReturnType<typeof parseFlags>): UpArguments['command'] {
-  if (down && prepare) throw new UsageError('--down and --prepare exclude one another')
-  return help ? 'help' : down ? 'down' : prepare ? 'prepare' : 'up'
-}
-
-function parseFlags(argv: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...argv],
-      options: {
-        'data-dir': { type: 'string' },
-        'images-dir': { type: 'string' },
-        accelerator: { type: 'string' },
-        port: { type: 'string' },
-        'edge-port': { type: 'string' },
-        'database-port': { type: 'string' },
-        'e2b-port': { type: 'string' },
-        'ssh-port': { type: 'string' },
-        yes: { type: 'boolean' },
-        prepare: { type: 'boolean' },
-        down: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
-    })
-    return values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+function commandOf({ help, json, ...flags }: Flags): UpArguments['command'] {
+  const [given, other] = (['down', 'prepare', 'doctor'] as const).filter((name) => flags[name])
+  if (other !== undefined) throw new UsageError(`--${given} and --${other} exclude one another`)
+  if (json && given !== 'doctor') throw new UsageError('--json goes with --doctor')
+  return help ? 'help' : (given ?? 'up')
 }
 
 function parseTemplates(list: string | undefined): readonly string[] | null {

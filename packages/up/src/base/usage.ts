@@ -1,11 +1,16 @@
-/** What `bin/up --help` prints. */
-export const USAGE = `Usage: bin/up [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
-              [--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes] [--prepare | --down] [--help]
+import type { Product } from './product.ts'
+
+/** What `--help` prints. */
+export function usage({ command, dataDirText, doctor }: Product): string {
+  const indent = ' '.repeat(`Usage: ${command} `.length)
+  return `Usage: ${command} [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
+${indent}[--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes]
+${indent}[--prepare | --down | --doctor [--json]] [--help]
 
 Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
 running.
 
-  --data-dir DIR     where all state is kept (default ./.offshoot)
+  --data-dir DIR     where all state is kept (default ${dataDirText})
   --port N           public port on 127.0.0.1 (default 8080; 0: a free one)
   --edge-port N      port of preview addresses (default 8081; a free one if that is taken)
   --database-port N  port of databases (default 5433; a free one if that is taken)
@@ -18,6 +23,8 @@ running.
   --prepare          build the images and start nothing; with --data-dir, also create the database, the first user and
                      the snapshots of templates
   --down             end the services and every VM of DIR; remove nothing
+  --doctor           change nothing; report whether this machine can run Offshoot with these options, and what to
+                     do if not (exit code 0 or 1); --json: as JSON${doctor === null ? '' : `. The same as ${doctor}`}
   --help             print this text
 
 Environment variables, with an example value:
@@ -47,3 +54,4 @@ OFFSHOOT_PREVIEW_ACME_HOOK=/hook        or order the certificate by ACME: a prog
                                         HOOK add|remove NAME VALUE
 OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY   account and server for that (default Let's Encrypt)
 `
+}

@@ -33,7 +33,8 @@ export async function checkResources(folders: readonly string[], needs: Needs): 
     )
 }
 
-async function freeDiskBytes(folder: string): Promise<number> {
+/** @param folder may be missing */
+export async function freeDiskBytes(folder: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(folder)
     return bavail * bsize
@@ -50,6 +51,6 @@ export function availableMemoryBytes(meminfo: string): number {
   return Number(kib) * 1024
 }
 
-function inGib(bytes: number): string {
+export function inGib(bytes: number): string {
   return (bytes / GIB).toFixed(1)
 }

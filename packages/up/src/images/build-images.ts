@@ -1,3 +1,4 @@
+import { currentProduct } from '../base/product.ts'
 import { mkdir } from 'node:fs/promises'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
 import type { Progress } from './progress.ts'
@@ -17,7 +18,7 @@ export async function buildImages(
 ): Promise<void> {
   await mkdir(imagesDir, { recursive: true })
   const lock = await takeLock(`${imagesDir}/.lock`, LOCK_WAIT_S)
-  if (lock === null) throw new SetupFailure(`Another bin/up is still building ${imagesDir}.`)
+  if (lock === null) throw new SetupFailure(`Another ${currentProduct().command} is still building ${imagesDir}.`)
   try {
     await runSteps(steps, imagesDir, stop, progress)
   } finally {

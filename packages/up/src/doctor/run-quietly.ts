@@ -1,0 +1,43 @@
+import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { runCommand } from '../base/run-command.ts'
+
+const WITHIN_MS = 20_000
+
+/** @returns the output of a command, or the error with which it failed */
+export async function runQuietly(
+  [file, ...args]: readonly [string, ...string[]],
+  stop: AbortSignal,
+  { env = {}, withinMs = WITHIN_MS }: { env?: Readonly<Record<string, string>>; withinMs?: number } = {},
+): Promise<string | Error> {
+  const deadline = Deadline.after(withinMs, file, stop)
+  try {
+    return await runCommand(file, args, { deadline, env })
+  } catch (error) {
+    stop.throwIfAborted()
+    return error as Error
+  }
+}
+
+/** The last line of a command's error, which usually names the cause. */
+export function lastLine(error: Error): string {
+  return error.message.trim().split('\n').at(-1)?.trim() ?? ''
+}
+
+/** Debian keeps some programs in folders that are not in the PATH of every user. */
+const FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
+
+/** Whether a program is in PATH, or for users also in a folder of administrators. */
+export async function hasProgram(name: string, path = process.env['PATH'] ?? ''): Promise<boolean> {
+  const folders = [...path.split(delimiter), ...(process.getuid?.() === 0 ? [] : FOLDERS)]
+  const found = await Promise.all(
+    folders.map(async (folder) =>
+      access(join(folder, name), constants.X_OK).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  )
+  return found.includes(true)
+}

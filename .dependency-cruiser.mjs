@@ -123,6 +123,7 @@ const packageFolders = {
   up: inOrder('base rootless images host services config doctor packed .'),
   e2b: inOrder('generated control base api envd code ports .'),
   sdk: inOrder('generated http sandboxes resources .'),
+  cli: inOrder('frame terminal server sandbox account .'),
 }
 
 const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {
@@ -194,6 +195,7 @@ export default {
     layer('e2b', 'contract', 'kit'),
     // A client knows only what the API publishes.
     layer('sdk'),
+    layer('cli', 'contract'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',

@@ -1,0 +1,85 @@
+import type { AccessToken } from '@offshoot/contract/identity'
+import { Api } from './api.ts'
+import { type Config, writeConfig } from './config.ts'
+import { EXIT, Failure } from './failure.ts'
+
+/** What is known about the user; `Cli` is one. */
+interface Holder {
+  readonly env: NodeJS.ProcessEnv
+  readonly config: Config
+  readonly configPath: string
+  readonly baseUrl: string
+  forget(): void
+}
+
+/** Seconds for which a token of a workspace is valid. It is kept and used again. */
+const TOKEN_SECONDS = 3600
+/** A token with less time left is replaced. */
+const SPARE_MS = 5 * 60_000
+
+/** The bearer token of requests: an API key, or a token of the chosen workspace made from the user's session. */
+export function credentialOf(cli: Holder): () => Promise<string> {
+  const key = cli.env['OFFSHOOT_API_KEY']
+  if (key) return async () => withoutSpaces(key)
+  // A credential of one server must never be sent to another that the command line or a variable names.
+  const { api_key: apiKey, session, base_url: loginUrl } = cli.config
+  if (apiKey === undefined && session === undefined)
+    throw new Failure('you are not signed in', {
+      exitCode: EXIT.noPermission,
+      next: 'sign in with offshoot login, or set OFFSHOOT_API_KEY',
+    })
+  if (loginUrl !== cli.baseUrl)
+    throw new Failure(`you are signed in to ${loginUrl ?? 'no server'} and not to ${cli.baseUrl}`, {
+      exitCode: EXIT.noPermission,
+      next: `sign in with offshoot login --base-url ${cli.baseUrl}, or set OFFSHOOT_API_KEY`,
+    })
+  if (apiKey !== undefined) return async () => apiKey
+  return async () => workspaceToken(cli)
+}
+
+/** Header values cannot hold line ends; a key in a variable often has one. */
+function withoutSpaces(key: string): string {
+  const trimmed = key.trim()
+  if (!/^[\x21-\x7e]+$/.test(trimmed))
+    throw new Failure('OFFSHOOT_API_KEY is no API key', {
+      exitCode: EXIT.usage,
+      next: 'set it to a key such as ofs_…, without spaces',
+    })
+  return trimmed
+}
+
+/** Throws a `Failure` unless the user signed in with an account, as opposed to an API key. */
+export function requireSession(cli: Holder, what: string): string {
+  const { session, base_url: loginUrl } = cli.config
+  if (session !== undefined && loginUrl === cli.baseUrl && !cli.env['OFFSHOOT_API_KEY']) return session
+  throw new Failure(`${what} needs an account, and an API key is none`, {
+    exitCode: EXIT.noPermission,
+    next: 'sign in with offshoot login --email YOUR@ADDRESS, without OFFSHOOT_API_KEY',
+  })
+}
+
+/** The API in the name of the user, for routes that no API key opens. */
+export async function userApi(cli: Holder, what: string): Promise<Api> {
+  const session = requireSession(cli, what)
+  let token: string | null = null
+  return new Api(cli.baseUrl, async () => (token ??= await userToken(cli.baseUrl, session)))
+}
+
+/** A token of the user, from the session. */
+export async function userToken(baseUrl: string, session: string): Promise<string> {
+  const { token } = await new Api(baseUrl, async () => session).get<{ token: string }>('/api/auth/token')
+  return token
+}
+
+async function workspaceToken(cli: Holder): Promise<string> {
+  const { access, workspace, session = '' } = cli.config
+  const isFresh = access !== undefined && Date.parse(access.expires_at) - Date.now() > SPARE_MS
+  if (isFresh && (workspace === undefined || workspace.id === access.workspace_id)) return access.token
+  const user = new Api(cli.baseUrl, async () => userToken(cli.baseUrl, session))
+  const { token, org_id, expires_at } = await user.send<AccessToken>('POST', '/v1/me/access-tokens', {
+    body: { expires_in_seconds: TOKEN_SECONDS, ...(workspace !== undefined && { org_id: workspace.id }) },
+  })
+  await writeConfig(cli.configPath, { ...cli.config, access: { token, workspace_id: org_id, expires_at } })
+  cli.forget()
+  return token
+}

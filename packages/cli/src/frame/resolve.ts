@@ -1,0 +1,76 @@
+import type { Api } from './api.ts'
+import { EXIT, Failure, UsageError } from './failure.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+/** What may begin a UUID. */
+const PREFIX = /^[0-9a-f][0-9a-f-]{0,35}$/i
+
+/** How to find the objects of one kind. */
+interface Kind {
+  readonly noun: string
+  readonly path: string
+  /** The command that lists them. */
+  readonly ls: string
+}
+
+interface Entry {
+  readonly id: string
+  readonly name?: string | null
+  readonly label?: string | null
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+const KINDS = {
+  sandbox: { noun: 'sandbox', path: '/v1/sandboxes', ls: 'offshoot sandbox ls' },
+  database: { noun: 'database', path: '/v1/databases', ls: 'offshoot db ls' },
+  app: { noun: 'app', path: '/v1/apps', ls: 'offshoot app ls' },
+  snapshot: { noun: 'snapshot', path: '/v1/snapshots', ls: 'offshoot snapshot ls' },
+} as const satisfies Record<string, Kind>
+
+/**
+ * The id of the object that `text` names: its id, its name (the label of a database, the tag `name` of a sandbox), or
+ * the beginning of its id that no other has. Throws a `Failure` if there is none, or several.
+ */
+export async function resolve(api: Api, kind: keyof typeof KINDS, text: string): Promise<string> {
+  // A complete id needs no request: the next one says if there is no such object.
+  if (UUID.test(text)) return text.toLowerCase()
+  return (await find(api, KINDS[kind], text)).id
+}
+
+async function find(api: Api, kind: Kind, text: string): Promise<Entry> {
+  if (text === '') throw new UsageError(`the ${kind.noun} must not be empty`)
+  if (kind.noun === 'sandbox') {
+    const named = await api.get<Entry[]>(kind.path, { 'metadata.name': text, limit: 10 })
+    if (named.length > 0) return only(kind, text, named)
+    if (!PREFIX.test(text)) throw none(kind, text)
+  }
+  return pick(kind.noun, kind.ls, text, await api.list<Entry>(kind.path, { limit: 1000 }))
+}
+
+/** The same for objects that were listed already, such as the deployments of an app. */
+export function pick<T extends Entry>(noun: string, ls: string, text: string, all: readonly T[]): T {
+  const named = all.filter(({ name, label }) => name === text || label === text)
+  if (named.length > 0) return only({ noun, ls }, text, named)
+  return only({ noun, ls }, text, PREFIX.test(text) ? all.filter(({ id }) => id.startsWith(text.toLowerCase())) : [])
+}
+
+function only<T extends Entry>(kind: Pick<Kind, 'noun' | 'ls'>, text: string, found: readonly T[]): T {
+  const [first, second] = found
+  if (first === undefined) throw none(kind, text)
+  if (second !== undefined) {
+    const shown = found.slice(0, 3).map(({ id }) => id)
+    const others = found.length > shown.length ? ', …' : ''
+    throw new UsageError(
+      `several ${pluralOf(kind.noun)} match "${text}" (${shown.join(', ')}${others}): give more of the id`,
+    )
+  }
+  return first
+}
+
+function none({ noun, ls }: Pick<Kind, 'noun' | 'ls'>, text: string): Failure {
+  return new Failure(`there is no ${noun} "${text}"`, { exitCode: EXIT.notFound, next: `list them with ${ls}` })
+}
+
+function pluralOf(noun: string): string {
+  return noun.endsWith('x') ? `${noun}es` : `${noun}s`
+}

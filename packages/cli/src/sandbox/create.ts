@@ -1,0 +1,53 @@
+import type { Sandbox } from '@offshoot/contract/sandbox'
+import type { Snapshot } from '@offshoot/contract/snapshot'
+import type { Action } from '../frame/command.ts'
+import { UsageError } from '../frame/failure.ts'
+import { withProgress } from '../frame/progress.ts'
+import { resolve } from '../frame/resolve.ts'
+
+interface Options {
+  readonly template?: string
+  readonly fromSnapshot?: string
+  readonly ttl?: number
+  readonly onTimeout?: string
+  readonly persistent?: boolean
+  readonly idleTimeout?: number
+  readonly env?: Readonly<Record<string, string>>
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly volume?: readonly string[]
+  readonly egress?: string
+}
+
+const DEFAULT_TEMPLATE = 'base'
+
+export const run: Action<Options> = async (cli, { operands: [name], options }) => {
+  const { fromSnapshot, ttl, onTimeout, persistent, idleTimeout, env, metadata, volume = [], egress, json } = options
+  if (persistent && ttl !== undefined) throw new UsageError('--persistent and --ttl exclude each other')
+  if (name === '') throw new UsageError('the name must not be empty')
+  const api = await cli.api()
+  const snapshot = fromSnapshot === undefined ? null : await snapshotOf(cli, fromSnapshot)
+  const body = {
+    template: options.template ?? snapshot?.template ?? DEFAULT_TEMPLATE,
+    from_snapshot: snapshot?.id,
+    ttl_seconds: ttl,
+    on_timeout: onTimeout,
+    persistent,
+    idle_timeout_seconds: idleTimeout,
+    env,
+    metadata: name === undefined ? metadata : { ...metadata, name },
+    volumes: volume.map((text) => ({ name: text.replace(/:ro$/, ''), read_only: text.endsWith(':ro') })),
+    network: egress === undefined ? undefined : { egress },
+  }
+  const sandbox = await withProgress(
+    cli,
+    'creating the sandbox',
+    api.send<Sandbox>('POST', '/v1/sandboxes', { body, signal: cli.signal }),
+  )
+  if (json) cli.out.json(sandbox)
+  else cli.out.line(sandbox.id)
+}
+
+async function snapshotOf(cli: Parameters<Action>[0], text: string): Promise<Snapshot> {
+  const api = await cli.api()
+  return api.get<Snapshot>(`/v1/snapshots/${await resolve(api, 'snapshot', text)}`)
+}

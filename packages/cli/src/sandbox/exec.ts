@@ -1,0 +1,84 @@
+import { Buffer } from 'node:buffer'
+import type { ExecResult } from '@offshoot/contract/exec'
+import type { Api } from '../frame/api.ts'
+import type { Cli } from '../frame/cli.ts'
+import { type Action, operand } from '../frame/command.ts'
+import { EXIT, Failure, UsageError } from '../frame/failure.ts'
+import { resolve } from '../frame/resolve.ts'
+import { serverEvents } from '../frame/server-events.ts'
+
+interface Options {
+  readonly user?: string
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly stdin?: boolean
+  readonly timeout?: number
+  readonly detach?: boolean
+}
+
+export const run: Action<Options> = async (cli, line) => {
+  const { user, cwd, env, timeout, stdin = false, detach = false, json = false } = line.options
+  if (detach && stdin) throw new UsageError('--detach and --stdin exclude each other')
+  const api = await cli.api()
+  const id = await resolve(api, 'sandbox', operand(line, 0))
+  const words = line.operands.slice(1)
+  const [cmd] = words
+  const command = words.length === 1 ? { cmd } : { argv: words }
+  const body = { ...command, user, cwd, env, timeout_seconds: timeout }
+  if (detach) {
+    const started = await api.send<{ exec_id: string }>('POST', `/v1/sandboxes/${id}/exec`, {
+      body: { ...body, background: true },
+    })
+    return json ? cli.out.json(started) : cli.out.line(started.exec_id)
+  }
+  if (json) {
+    const request = { body, signal: cli.signal, isEndless: true, headers: {} }
+    const result = await api.send<ExecResult>('POST', `/v1/sandboxes/${id}/exec`, request)
+    cli.out.json(result)
+    return result.exit_code
+  }
+  return stream(cli, api, id, body, stdin)
+}
+
+/**
+ * Passes on the output as it arrives, byte for byte. When the user interrupts the program, the connection ends, and
+ * with it the command; a command with standard input runs in the background and is killed.
+ */
+async function stream(cli: Cli, api: Api, id: string, body: object, takesStdin: boolean): Promise<number> {
+  const background = takesStdin ? { background: true, stdin_open: true, backpressure: true } : {}
+  const path = `/v1/sandboxes/${id}/exec/stream`
+  const response = await api.fetch('POST', path, {
+    body: { ...body, encoding: 'base64', ...background },
+    headers: { accept: 'text/event-stream' },
+    signal: cli.signal,
+    isEndless: true,
+  })
+  if (response.body === null) throw new Failure('the server answered without output')
+  const requestId = response.headers.get('x-request-id')
+  for await (const { event, data } of serverEvents(response.body)) {
+    const value = JSON.parse(data) as { chunk?: string; exit_code?: number; error?: string; exec_id?: string }
+    if (event === 'started') void passStdin(cli, api, `/v1/sandboxes/${id}/execs/${value.exec_id ?? ''}`)
+    else if (event === 'stdout') cli.streams.stdout.write(Buffer.from(value.chunk ?? '', 'base64'))
+    else if (event === 'stderr') cli.streams.stderr.write(Buffer.from(value.chunk ?? '', 'base64'))
+    else if (event === 'exit') return value.exit_code ?? EXIT.failed
+    else if (event === 'error') throw new Failure(value.error ?? 'the command failed', { requestId })
+  }
+  throw new Failure('the connection ended before the command', {
+    next: 'see what it wrote with offshoot sandbox logs',
+    requestId,
+  })
+}
+
+async function passStdin(cli: Cli, api: Api, path: string): Promise<void> {
+  const kill = () => void api.send('POST', `${path}/signal`, { body: { signal: 'SIGKILL' } }).catch(() => undefined)
+  cli.signal.addEventListener('abort', kill, { once: true })
+  try {
+    for await (const chunk of cli.streams.stdin) {
+      const stdin = Buffer.from(chunk as Uint8Array).toString('base64')
+      await api.send('POST', `${path}/stdin`, { body: { stdin, encoding: 'base64' } })
+    }
+    await api.send('POST', `${path}/stdin`, { body: { eof: true } })
+  } catch {
+    // The command has ended, or does not read any more. Its exit code is what counts.
+  }
+}

@@ -1,0 +1,33 @@
+import type { Sandbox } from '@offshoot/contract/sandbox'
+import type { Action } from '../frame/command.ts'
+import { age } from '../frame/output.ts'
+import { nameOf, remaining, statusOf } from './show.ts'
+
+interface Options {
+  readonly status?: string
+  readonly template?: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+export const run: Action<Options> = async (cli, { options }) => {
+  const { status, template, metadata = {}, json, quiet } = options
+  const tags = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])
+  const query = { limit: 1000, status, template, ...(Object.fromEntries(tags) as Record<string, string>) }
+  const sandboxes = await (await cli.api()).list<Sandbox>('/v1/sandboxes', query)
+  const { out } = cli
+  if (json) return out.json(sandboxes)
+  if (quiet) return sandboxes.forEach(({ id }) => out.line(id))
+  out.table(
+    ['ID', 'NAME', 'TEMPLATE', 'STATUS', 'AGE', 'LIFE', 'OWNER'],
+    sandboxes.map((each) => [
+      each.id,
+      nameOf(each),
+      each.template,
+      statusOf(out, each.status),
+      age(each.created_at),
+      remaining(each),
+      each.managed_by ?? '',
+    ]),
+    'There are no sandboxes. Create one: offshoot sandbox create',
+  )
+}

@@ -12,13 +12,13 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
-import { imagesDir } from './setup/offshoot.ts'
-import { findRegistries } from './setup/registries.ts'
-import { layOutFromSeed } from './setup/seed.ts'
-import { until } from './setup/until.ts'
+import { imagesDir } from '../setup/offshoot.ts'
+import { findRegistries } from '../setup/registries.ts'
+import { layOutFromSeed } from '../setup/seed.ts'
+import { until } from '../setup/until.ts'
 
 const execute = promisify(execFile)
-const repository = resolve(import.meta.dirname, '..')
+const repository = resolve(import.meta.dirname, '../..')
 /** The machine's own programs: the project's Node.js is in none of these folders. */
 const PATH = (process.env['PATH'] ?? '')
   .split(delimiter)

@@ -58,3 +58,4 @@ export type {
   SandboxMetrics,
   Snapshot,
 } from './generated/models.ts'
+export { type Branch, type Exploration, explore, type ExploreOptions, type Outcome } from './explore.ts'

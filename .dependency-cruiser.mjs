@@ -195,7 +195,7 @@ export default {
     layer('e2b', 'contract', 'kit'),
     // A client knows only what the API publishes.
     layer('sdk'),
-    layer('cli', 'contract'),
+    layer('cli', 'sdk', 'contract'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',

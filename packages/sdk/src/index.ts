@@ -14,6 +14,7 @@ export {
   TimeoutError,
 } from './http/errors.ts'
 export type { List } from './http/list.ts'
+export { type ServerEvent, serverEvents } from './http/server-events.ts'
 export type { Route, RouteAnswer, RouteArguments, RouteEvent, RouteInput, StreamedEvent } from './http/routes.ts'
 export type { CallOptions, ClientOptions, WebSocketConstructor } from './http/transport.ts'
 export type { Code, CodeFailure, CodeLanguage, Execution, RunCodeOptions } from './sandboxes/code.ts'

@@ -1,8 +1,11 @@
+import { ConnectionError } from '@offshoot/sdk'
 import { Failure } from './failure.ts'
 
 /** The failure that stands for any error. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error
+  // A stream broke or was silent.
+  if (error instanceof ConnectionError) return new Failure(error.message, { cause: error })
   const { code, path, message } = (error ?? {}) as NodeJS.ErrnoException
   const [text, next] = FILE_ERRORS[code ?? ''] ?? []
   if (text !== undefined && path !== undefined)

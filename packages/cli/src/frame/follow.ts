@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { type ServerEvent, serverEvents } from '@offshoot/sdk'
 import type { Request } from './api.ts'
 import type { Cli } from './cli.ts'
 import { EXIT, Failure } from './failure.ts'
-import { type ServerEvent, serverEvents } from './server-events.ts'
 
 /** Milliseconds before the first attempt to connect again; doubled up to the longest. */
 const FIRST_PAUSE_MS = 250

@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer'
 import type { ExecResult } from '@offshoot/contract/exec'
+import { serverEvents } from '@offshoot/sdk'
 import type { Api } from '../frame/api.ts'
 import type { Cli } from '../frame/cli.ts'
 import { type Action, operand } from '../frame/command.ts'
 import { EXIT, Failure, UsageError } from '../frame/failure.ts'
 import { resolve } from '../frame/resolve.ts'
-import { serverEvents } from '../frame/server-events.ts'
 
 interface Options {
   readonly user?: string

@@ -159,7 +159,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#scope.post('POST /v1/sandboxes/{id}/snapshots', options)
   }
 
-  /** Makes a template of the sandbox. Follow it with `client.templates.builds.wait`. */
+  /** Starts to make a template of the sandbox. `GET /v1/builds/{id}` tells when the build has ended. */
   async makeTemplate(options: SandboxTemplateBody & CallOptions): Promise<Build> {
     return this.#scope.post('POST /v1/sandboxes/{id}/template', options)
   }

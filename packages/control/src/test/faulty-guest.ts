@@ -68,7 +68,10 @@ export class FaultyGuest {
     if (action === 'logs') send(response, 200, [])
     else if (action === 'listeners') send(response, 200, { ports: [22, 8080] })
     else if (action === 'execs') this.#look(id, response)
-    else if (action === 'exec') void this.#exec(id, more === 'stream', request, response)
+    else if (action === 'exec') {
+      // A caller that goes away while it sends its command.
+      this.#exec(id, more === 'stream', request, response).catch(() => response.destroy())
+    }
     else return false
     return true
   }

@@ -154,10 +154,12 @@ describe('free credit', () => {
     await harness.pool.query(`update sandboxes set credit_due_at = now() - interval '1 s' where id = $1`, [sandbox.id])
     await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'team')
     await eventually(async () => (await statusOf(sandbox.id)) === 'running')
-    const { rows } = await harness.pool.query('select credit_paused_at, credit_due_at from sandboxes where id = $1', [
-      sandbox.id,
-    ])
-    expect(rows).toEqual([{ credit_paused_at: null, credit_due_at: null }])
+    await eventually(async () => {
+      const { rows } = await harness.pool.query('select credit_paused_at, credit_due_at from sandboxes where id = $1', [
+        sandbox.id,
+      ])
+      return rows[0].credit_paused_at === null && rows[0].credit_due_at === null
+    })
   })
 
   it('passes on what an agent refuses by itself', async () => {

@@ -17,7 +17,7 @@ interface Deployed {
 }
 
 const OVER = new Set(['live', 'failed', 'superseded'])
-const DEPLOYS = { step_seconds: 5, start_seconds: 1, total_seconds: 3 }
+const DEPLOYS = { step_seconds: 5, start_seconds: 1, total_seconds: 10 }
 
 describe('a deploy', () => {
   let harness: Harness
@@ -128,7 +128,7 @@ describe('a deploy', () => {
     ['build', 'it is killed for its memory', { exit: 137 }, 'build failed with code 137'],
     ['build', 'its VM dies', { told: 'the sandbox ended' }, 'the sandbox ended'],
     ['build', 'its agent is killed', 'cut', gone],
-    ['build', 'all of it takes too long', 'hang', 'it took longer than 3 s'],
+    ['build', 'all of it takes too long', 'hang', 'it took longer than 10 s'],
     ['start', 'its sandbox is paused', { refused: 409, error: 'paused' }, 'its sandbox could not go on: paused'],
     ['start', 'its agent is killed', 'cut', gone],
     [

@@ -220,6 +220,8 @@ export default {
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
+    // What packages/sdk/build.mjs writes.
+    exclude: { path: '^packages/sdk/dist/' },
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ['exports'],

@@ -21,6 +21,7 @@ import { createFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+import { sdkCallOverhead } from './sdk-benches.ts'
 import { sessions } from './session-benches.ts'
 import { signUpToFirstExec } from './signup-benches.ts'
 import { sshFirstPrompt, sshThroughput } from './ssh-benches.ts'
@@ -55,6 +56,7 @@ export const benches: readonly Bench[] = [
   { names: ['e2b_create_to_first_output'], run: e2bFirstOutput },
   { names: ['code_first_result', 'code_next_result'], run: codeResults },
   { names: ['mcp_call'], run: mcpCall },
+  { names: ['sdk_call_overhead_ms'], run: sdkCallOverhead },
   { names: ['fork', 'fork_parent_pause_ms'], run: fork },
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
   { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },

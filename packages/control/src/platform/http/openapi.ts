@@ -11,48 +11,56 @@ import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts
 
 type Json = Record<string, unknown>
 
-/** Documents every route at `GET /openapi.json` (OpenAPI 3.1). Call this before the first route is added. */
+/**
+ * Documents every route at `GET /openapi.json` (OpenAPI 3.1). Call this before the first route is added. The document is
+ * made when it is first asked for: that takes longer than the rest of the start.
+ */
 export function registerOpenApi(
   app: FastifyInstance,
   publicUrl: string,
   /** Operations that a library serves below a route without docs. */
   others: readonly DescribedRoute[],
 ): void {
-  const paths: Record<string, Json> = {}
-  const schemas = new OpenApiSchemas()
-  const describe = (route: RouteOptions, docs: RouteDocs) => {
-    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
-    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs, schemas) }
-  }
+  const described: [RouteOptions, RouteDocs][] = others.map(({ method, url, docs }) => [
+    { method, url } as RouteOptions,
+    docs,
+  ])
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
     if (route.method === 'HEAD' || route.config?.isRefusal === true) return
-    if (docs === undefined) {
-      if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
-      return
-    }
-    describe(route, docs)
+    if (docs !== undefined) described.push([route, docs])
+    else if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
   })
-  for (const { method, url, docs } of others) describe({ method, url } as RouteOptions, docs)
+  let made: Json | undefined
   app.get('/openapi.json', {
     config: {
       docs: { summary: 'This document', tag: 'Service', status: 200, answer: z.record(z.string(), z.unknown()) },
     },
-    handler: async () => ({
-      openapi: '3.1.0',
-      info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
-      servers: [{ url: publicUrl }],
-      paths,
-      components: {
-        securitySchemes: SECURITY_SCHEMES,
-        schemas: { Error: ERROR, ...schemas.components },
-        /** All errors, and those that any route may answer and therefore no route lists. */
-        'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
-        'x-errors-everywhere': ERRORS_EVERYWHERE,
-        'x-errors-elsewhere': ERRORS_ELSEWHERE,
-      },
-    }),
+    handler: async () => (made ??= openApiDocument(publicUrl, described)),
   })
+}
+
+function openApiDocument(publicUrl: string, described: readonly (readonly [RouteOptions, RouteDocs])[]): Json {
+  const paths: Record<string, Json> = {}
+  const schemas = new OpenApiSchemas()
+  for (const [route, docs] of described) {
+    const path = templated(route.url).replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [String(route.method).toLowerCase()]: operation(route, docs, schemas) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Offshoot', version: packageJson.version, description: 'Isolated microVM sandboxes.' },
+    servers: [{ url: publicUrl }],
+    paths,
+    components: {
+      securitySchemes: SECURITY_SCHEMES,
+      schemas: { Error: ERROR, ...schemas.components },
+      /** All errors, and those that any route may answer and therefore no route lists. */
+      'x-errors': Object.fromEntries(errorNames.map((name) => [name, registeredError(name)])),
+      'x-errors-everywhere': ERRORS_EVERYWHERE,
+      'x-errors-elsewhere': ERRORS_ELSEWHERE,
+    },
+  }
 }
 
 /**

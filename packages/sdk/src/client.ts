@@ -1,4 +1,4 @@
-import { follow } from './http/follow.ts'
+import { follow, type FollowOptions } from './http/follow.ts'
 import {
   type AnyInput,
   requestTo,
@@ -6,15 +6,22 @@ import {
   type RouteAnswer,
   type RouteArguments,
   type RouteEvent,
+  type RouteInput,
   type StreamedEvent,
   streamEvents,
 } from './http/routes.ts'
+import type { ServerEvent } from './http/server-events.ts'
 import { List } from './http/list.ts'
 import { type ClientOptions, Transport } from './http/transport.ts'
 import { type CreateSandboxOptions, type Sandbox, Sandboxes } from './sandboxes/sandbox.ts'
 
+type FollowArguments<R extends Route> =
+  {} extends RouteInput<R> ? [input?: RouteInput<R> & FollowOptions] : [input: RouteInput<R> & FollowOptions]
+
 /** The types of a route's input are checked where it is passed to the client. */
 const anyRequest = (route: string, input: unknown) => requestTo(route, input as AnyInput | undefined)
+
+const isDone = ({ event }: ServerEvent) => event === 'done'
 
 /** A client of one service, for one credential. It keeps no connection, so it need not be closed. */
 export class Offshoot {
@@ -72,9 +79,10 @@ export class Offshoot {
    */
   follow<R extends Route>(
     route: R,
-    ...[input]: RouteArguments<R>
+    ...[input]: FollowArguments<R>
   ): AsyncGenerator<{ readonly event: string; readonly data: string; readonly id: string | null }> {
-    return follow(this.#transport, anyRequest(route, input), { isLast: ({ event }) => event === 'done' })
+    const { maxFruitless, onConnection, ...request } = (input ?? {}) as AnyInput & FollowOptions
+    return follow(this.#transport, anyRequest(route, request), { isLast: isDone, maxFruitless, onConnection })
   }
 
   /** The address of a route for a WebSocket or a browser, with the credential in it: keep it out of logs. */

@@ -13,6 +13,7 @@ export {
   ServerError,
   TimeoutError,
 } from './http/errors.ts'
+export type { FollowOptions } from './http/follow.ts'
 export type { List } from './http/list.ts'
 export { type ServerEvent, serverEvents } from './http/server-events.ts'
 export type { Route, RouteAnswer, RouteArguments, RouteEvent, RouteInput, StreamedEvent } from './http/routes.ts'

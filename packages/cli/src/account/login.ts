@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { Api } from '../frame/api.ts'
+import { ApiError } from '@offshoot/sdk'
+import { clientOf } from '../frame/client.ts'
 import type { Cli } from '../frame/cli.ts'
 import type { Action } from '../frame/command.ts'
 import { saveCredentials, writeConfig } from '../frame/config.ts'
@@ -34,12 +35,14 @@ async function loginByKey(cli: Cli, text: string, baseUrl = cli.baseUrl): Promis
     throw new UsageError(
       key === '' ? 'the API key is missing: give it on the standard input' : 'an API key begins with ofs_',
     )
-  const api = new Api(baseUrl, async () => key)
+  const api = clientOf(baseUrl, async () => key)
   // A key with scopes may not list sandboxes, and is a valid key nevertheless.
-  await withProgress(cli, 'checking the key', api.get('/v1/sandboxes', { limit: 1 })).catch((error: unknown) => {
-    const isScope = error instanceof Failure && /scope|forbidden|suspended/.test(error.message)
-    if (!isScope) throw error
-  })
+  await withProgress(cli, 'checking the key', api.request('GET /v1/sandboxes', { query: { limit: 1 } })).catch(
+    (error: unknown) => {
+      const isScope = error instanceof ApiError && /scope|forbidden|suspended/.test(error.body.error)
+      if (!isScope) throw error
+    },
+  )
   await saveCredentials(cli.configPath, baseUrl, key)
   cli.out.note(`Signed in to ${baseUrl} with the key ${prefixOf(key)}.`)
 }

@@ -1,6 +1,7 @@
 import type { Cli } from '../frame/cli.ts'
-import { refusal, unreachable } from '../frame/api.ts'
+import { reach } from '../frame/client.ts'
 import { EXIT, Failure } from '../frame/failure.ts'
+import { refusal } from '../frame/failure-of.ts'
 import { ask, isInteractive } from '../frame/questions.ts'
 
 interface Answer {
@@ -44,19 +45,36 @@ async function post(cli: Cli, path: string, body: object, cookie = ''): Promise<
     ...(cookie !== '' && { cookie, origin: new URL(baseUrl).origin }),
   }
   const request = { method: 'POST', headers, body: JSON.stringify(body), signal }
-  const response = await fetch(`${baseUrl}/api/auth/${path}`, request).catch((error: unknown) => {
-    throw signal.aborted ? error : unreachable(baseUrl, error)
-  })
+  // The SDK shows no cookies, and the second step of a sign-in needs the one of the first.
+  const response = await reach(baseUrl, fetch(`${baseUrl}/api/auth/${path}`, request))
   const text = await response.text()
   if (response.ok) {
     const cookies = response.headers.getSetCookie().map((line) => line.split(';', 1)[0] ?? '')
     return [JSON.parse(text) as Answer, cookies.join('; ')]
   }
-  const failure = refusal(response.status, text, response.headers.get('x-request-id'), baseUrl)
+  const failure = refusal({
+    status: response.status,
+    body: bodyOf(text),
+    requestId: response.headers.get('x-request-id'),
+  })
   if (response.status !== 401) throw failure
   throw new Failure(failure.message, {
     exitCode: EXIT.noPermission,
     next: 'check the address and the password',
     requestId: failure.requestId,
   })
+}
+
+function bodyOf(text: string): { error: string } {
+  const { error, message } = parsed(text)
+  return { error: error ?? message ?? 'the server refused' }
+}
+
+/** Content that is no JSON is reported like an object without a text. */
+function parsed(text: string): Answer {
+  try {
+    return (JSON.parse(text) ?? {}) as Answer
+  } catch {
+    return {}
+  }
 }

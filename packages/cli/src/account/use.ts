@@ -1,11 +1,10 @@
-import type { Me } from '@offshoot/contract/identity'
 import { writeConfig } from '../frame/config.ts'
 import type { Action } from '../frame/command.ts'
 import { userApi } from '../frame/credential.ts'
 import { pick } from '../frame/resolve.ts'
 
 export const run: Action = async (cli, { operands: [text], options: { json, quiet } }) => {
-  const me = await (await userApi(cli, 'choosing a workspace')).get<Me>('/v1/me')
+  const me = await (await userApi(cli, 'choosing a workspace')).request('GET /v1/me')
   const current = cli.config.workspace?.id ?? me.org.id
   if (text === undefined) {
     if (json) return cli.out.json(me.orgs)

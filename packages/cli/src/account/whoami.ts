@@ -1,4 +1,3 @@
-import type { Me } from '@offshoot/contract/identity'
 import type { Action } from '../frame/command.ts'
 import { userApi } from '../frame/credential.ts'
 import { prefixOf } from './login.ts'
@@ -7,7 +6,7 @@ export const run: Action = async (cli, { options: { json } }) => {
   const key = cli.env['OFFSHOOT_API_KEY'] || cli.config.api_key
   if (key !== undefined) {
     // Checks that the key works; no route tells more about it.
-    await (await cli.api()).get('/v1/sandboxes', { limit: 1 })
+    await (await cli.api()).request('GET /v1/sandboxes', { query: { limit: 1 } })
     const shown = { base_url: cli.baseUrl, auth_method: 'key', key_prefix: prefixOf(key) }
     if (json) return cli.out.json(shown)
     return cli.out.pairs([
@@ -17,7 +16,7 @@ export const run: Action = async (cli, { options: { json } }) => {
     ])
   }
   await cli.api()
-  const me = await (await userApi(cli, 'whoami')).get<Me>('/v1/me')
+  const me = await (await userApi(cli, 'whoami')).request('GET /v1/me')
   const workspace = me.orgs.find(({ id }) => id === cli.config.workspace?.id) ?? me.org
   if (json) return cli.out.json({ base_url: cli.baseUrl, ...me, org: workspace })
   cli.out.pairs([

@@ -1,4 +1,4 @@
-import type { Api } from './api.ts'
+import type { Offshoot } from '@offshoot/sdk'
 import type { Config } from './config.ts'
 import { Failure, EXIT } from './failure.ts'
 import { configPath, DEFAULT_BASE_URL, readConfig } from './config.ts'
@@ -21,7 +21,7 @@ export class Cli {
   readonly configPath: string
   readonly #baseUrl: string | undefined
   #config: Config | null = null
-  #api: Api | null = null
+  #api: Offshoot | null = null
 
   /** @param baseUrl `--base-url` */
   constructor(surroundings: Surroundings, signal: AbortSignal, baseUrl?: string) {
@@ -52,10 +52,10 @@ export class Cli {
   }
 
   /** The API in the name of the user. Throws a `Failure` if there is no credential for it. */
-  async api(): Promise<Api> {
+  async api(): Promise<Offshoot> {
     if (this.#api !== null) return this.#api
-    const [{ Api }, { credentialOf }] = await Promise.all([import('./api.ts'), import('./credential.ts')])
-    this.#api = new Api(this.baseUrl, credentialOf(this))
+    const [{ clientOf }, { credentialOf }] = await Promise.all([import('./client.ts'), import('./credential.ts')])
+    this.#api = clientOf(this.baseUrl, credentialOf(this))
     return this.#api
   }
 

@@ -1,5 +1,5 @@
-import type { AccessToken } from '@offshoot/contract/identity'
-import { Api } from './api.ts'
+import type { Offshoot } from '@offshoot/sdk'
+import { clientOf } from './client.ts'
 import { type Config, writeConfig } from './config.ts'
 import { EXIT, Failure } from './failure.ts'
 
@@ -59,15 +59,15 @@ export function requireSession(cli: Holder, what: string): string {
 }
 
 /** The API in the name of the user, for routes that no API key opens. */
-export async function userApi(cli: Holder, what: string): Promise<Api> {
+export async function userApi(cli: Holder, what: string): Promise<Offshoot> {
   const session = requireSession(cli, what)
   let token: string | null = null
-  return new Api(cli.baseUrl, async () => (token ??= await userToken(cli.baseUrl, session)))
+  return clientOf(cli.baseUrl, async () => (token ??= await userToken(cli.baseUrl, session)))
 }
 
 /** A token of the user, from the session. */
 export async function userToken(baseUrl: string, session: string): Promise<string> {
-  const { token } = await new Api(baseUrl, async () => session).get<{ token: string }>('/api/auth/token')
+  const { token } = await clientOf(baseUrl, async () => session).request('GET /api/auth/token')
   return token
 }
 
@@ -75,8 +75,8 @@ async function workspaceToken(cli: Holder): Promise<string> {
   const { access, workspace, session = '' } = cli.config
   const isFresh = access !== undefined && Date.parse(access.expires_at) - Date.now() > SPARE_MS
   if (isFresh && (workspace === undefined || workspace.id === access.workspace_id)) return access.token
-  const user = new Api(cli.baseUrl, async () => userToken(cli.baseUrl, session))
-  const { token, org_id, expires_at } = await user.send<AccessToken>('POST', '/v1/me/access-tokens', {
+  const user = clientOf(cli.baseUrl, async () => userToken(cli.baseUrl, session))
+  const { token, org_id, expires_at } = await user.request('POST /v1/me/access-tokens', {
     body: { expires_in_seconds: TOKEN_SECONDS, ...(workspace !== undefined && { org_id: workspace.id }) },
   })
   await writeConfig(cli.configPath, { ...cli.config, access: { token, workspace_id: org_id, expires_at } })

@@ -1,4 +1,4 @@
-import type { Api } from './api.ts'
+import type { Offshoot } from '@offshoot/sdk'
 import { EXIT, Failure, UsageError } from './failure.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -8,7 +8,8 @@ const PREFIX = /^[0-9a-f][0-9a-f-]{0,35}$/i
 /** How to find the objects of one kind. */
 interface Kind {
   readonly noun: string
-  readonly path: string
+  /** All objects of this kind. */
+  readonly list: (api: Offshoot) => Promise<readonly Entry[]>
   /** The command that lists them. */
   readonly ls: string
 }
@@ -20,31 +21,42 @@ interface Entry {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
+/** Entries of one page. */
+const PAGE = { query: { limit: 1000 } }
+
 const KINDS = {
-  sandbox: { noun: 'sandbox', path: '/v1/sandboxes', ls: 'offshoot sandbox ls' },
-  database: { noun: 'database', path: '/v1/databases', ls: 'offshoot db ls' },
-  app: { noun: 'app', path: '/v1/apps', ls: 'offshoot app ls' },
-  snapshot: { noun: 'snapshot', path: '/v1/snapshots', ls: 'offshoot snapshot ls' },
+  sandbox: {
+    noun: 'sandbox',
+    list: async (api) => api.list('GET /v1/sandboxes', PAGE).all(),
+    ls: 'offshoot sandbox ls',
+  },
+  database: { noun: 'database', list: async (api) => api.list('GET /v1/databases', PAGE).all(), ls: 'offshoot db ls' },
+  app: { noun: 'app', list: async (api) => api.list('GET /v1/apps', PAGE).all(), ls: 'offshoot app ls' },
+  snapshot: {
+    noun: 'snapshot',
+    list: async (api) => api.list('GET /v1/snapshots', PAGE).all(),
+    ls: 'offshoot snapshot ls',
+  },
 } as const satisfies Record<string, Kind>
 
 /**
  * The id of the object that `text` names: its id, its name (the label of a database, the tag `name` of a sandbox), or
  * the beginning of its id that no other has. Throws a `Failure` if there is none, or several.
  */
-export async function resolve(api: Api, kind: keyof typeof KINDS, text: string): Promise<string> {
+export async function resolve(api: Offshoot, kind: keyof typeof KINDS, text: string): Promise<string> {
   // A complete id needs no request: the next one says if there is no such object.
   if (UUID.test(text)) return text.toLowerCase()
   return (await find(api, KINDS[kind], text)).id
 }
 
-async function find(api: Api, kind: Kind, text: string): Promise<Entry> {
+async function find(api: Offshoot, kind: Kind, text: string): Promise<Entry> {
   if (text === '') throw new UsageError(`the ${kind.noun} must not be empty`)
   if (kind.noun === 'sandbox') {
-    const named = await api.get<Entry[]>(kind.path, { 'metadata.name': text, limit: 10 })
+    const named = await api.request('GET /v1/sandboxes', { query: { 'metadata.name': text, limit: 10 } })
     if (named.length > 0) return only(kind, text, named)
     if (!PREFIX.test(text)) throw none(kind, text)
   }
-  return pick(kind.noun, kind.ls, text, await api.list<Entry>(kind.path, { limit: 1000 }))
+  return pick(kind.noun, kind.ls, text, await kind.list(api))
 }
 
 /** The same for objects that were listed already, such as the deployments of an app. */

@@ -6,11 +6,11 @@ const STATES = ['creating', 'running', 'paused', 'hibernated', 'failed']
 
 /** Commands that change the state of sandboxes, with what they do. */
 const moves = [
-  ['pause', 'Stop the CPUs of sandboxes; their memory stays'],
-  ['resume', 'Let paused sandboxes continue'],
-  ['hibernate', 'Write the memory of sandboxes to disk and end their VMs'],
-  ['wake', 'Restore hibernated sandboxes'],
-].map(([name = '', summary = '']) =>
+  ['pause', 'Stop the CPUs of sandboxes; their memory stays'] as const,
+  ['resume', 'Let paused sandboxes continue'] as const,
+  ['hibernate', 'Write the memory of sandboxes to disk and end their VMs'] as const,
+  ['wake', 'Restore hibernated sandboxes'] as const,
+].map(([name, summary]) =>
   command({
     name,
     summary,

@@ -1,4 +1,3 @@
-import type { Sandbox } from '@offshoot/contract/sandbox'
 import type { Snapshot } from '@offshoot/contract/snapshot'
 import type { Action } from '../frame/command.ts'
 import { UsageError } from '../frame/failure.ts'
@@ -9,13 +8,13 @@ interface Options {
   readonly template?: string
   readonly fromSnapshot?: string
   readonly ttl?: number
-  readonly onTimeout?: string
+  readonly onTimeout?: 'delete' | 'pause'
   readonly persistent?: boolean
   readonly idleTimeout?: number
   readonly env?: Readonly<Record<string, string>>
   readonly metadata?: Readonly<Record<string, string>>
   readonly volume?: readonly string[]
-  readonly egress?: string
+  readonly egress?: 'internet' | 'none'
 }
 
 const DEFAULT_TEMPLATE = 'base'
@@ -41,7 +40,7 @@ export const run: Action<Options> = async (cli, { operands: [name], options }) =
   const sandbox = await withProgress(
     cli,
     'creating the sandbox',
-    api.send<Sandbox>('POST', '/v1/sandboxes', { body, signal: cli.signal }),
+    api.request('POST /v1/sandboxes', { body, signal: cli.signal }),
   )
   if (json) cli.out.json(sandbox)
   else cli.out.line(sandbox.id)
@@ -49,5 +48,5 @@ export const run: Action<Options> = async (cli, { operands: [name], options }) =
 
 async function snapshotOf(cli: Parameters<Action>[0], text: string): Promise<Snapshot> {
   const api = await cli.api()
-  return api.get<Snapshot>(`/v1/snapshots/${await resolve(api, 'snapshot', text)}`)
+  return api.request('GET /v1/snapshots/{id}', { path: { id: await resolve(api, 'snapshot', text) } })
 }

@@ -13,8 +13,16 @@ interface Options {
 export const run: Action<Options> = async (cli, line) => {
   const { follow: follows, tail, since, json = false } = line.options
   const api = await cli.api()
-  const path = `/v1/sandboxes/${await resolve(api, 'sandbox', operand(line, 0))}/events`
-  if (!follows) return showEvents(cli, await api.get<Event[]>(path, { tail, since }), json)
-  for await (const { event, data } of follow(cli, path, { tail, since, follow: true }))
-    if (event === 'ev') showEvent(cli, JSON.parse(data) as Event, json)
+  const path = { id: await resolve(api, 'sandbox', operand(line, 0)) }
+  const query = { tail, since }
+  if (!follows)
+    return showEvents(
+      cli,
+      await api.request('GET /v1/sandboxes/{id}/events', { path, query, signal: cli.signal }),
+      json,
+    )
+  const events = follow(cli, (how) =>
+    api.follow('GET /v1/sandboxes/{id}/events', { path, query: { ...query, follow: true }, ...how }),
+  )
+  for await (const { event, data } of events) if (event === 'ev') showEvent(cli, JSON.parse(data) as Event, json)
 }

@@ -1,6 +1,5 @@
 import type { Fork, ForkTree } from '@offshoot/contract/fork'
-import type { Sandbox } from '@offshoot/contract/sandbox'
-import type { Api } from '../frame/api.ts'
+import type { Offshoot } from '@offshoot/sdk'
 import { type Action, operand } from '../frame/command.ts'
 import { EXIT } from '../frame/failure.ts'
 import { withProgress } from '../frame/progress.ts'
@@ -17,13 +16,12 @@ export const run: Action<Options> = async (cli, line) => {
   const api = await cli.api()
   const id = await resolve(api, 'sandbox', operand(line, 0))
   const metadata = { ...(line.options.metadata ?? (await tagsOf(api, id))), ...(name !== undefined && { name }) }
-  const call = <T>(route: string) =>
-    withProgress(
-      cli,
-      count === undefined ? 'forking' : `forking into ${count}`,
-      api.send<T>('POST', `/v1/sandboxes/${id}/${route}`, { body: { metadata, count }, signal: cli.signal }),
-    )
-  const tree = count === undefined ? await call<Fork>('fork') : await call<ForkTree>('fork-tree')
+  const call = { path: { id }, signal: cli.signal }
+  const forking: Promise<Fork | ForkTree> =
+    count === undefined
+      ? api.request('POST /v1/sandboxes/{id}/fork', { ...call, body: { metadata } })
+      : api.request('POST /v1/sandboxes/{id}/fork-tree', { ...call, body: { metadata, count } })
+  const tree = await withProgress(cli, count === undefined ? 'forking' : `forking into ${count}`, forking)
   const errors = 'errors' in tree ? tree.errors : []
   if (json) cli.out.json(tree)
   else for (const child of tree.children) cli.out.line(child.id)
@@ -33,8 +31,8 @@ export const run: Action<Options> = async (cli, line) => {
 }
 
 /** Without the name: it would stand for parent and copy. */
-async function tagsOf(api: Api, id: string): Promise<Readonly<Record<string, string>>> {
-  const { metadata } = await api.get<Sandbox>(`/v1/sandboxes/${id}`)
+async function tagsOf(api: Offshoot, id: string): Promise<Readonly<Record<string, string>>> {
+  const { metadata } = await api.request('GET /v1/sandboxes/{id}', { path: { id } })
   const { name: _name, ...tags } = metadata
   return tags
 }

@@ -7,23 +7,26 @@ import { resolve } from '../frame/resolve.ts'
 interface Options {
   readonly follow?: boolean
   readonly tail?: number
-  readonly stream?: string
+  readonly stream?: 'stdout' | 'stderr' | 'both'
   readonly timestamps?: boolean
 }
 
 export const run: Action<Options> = async (cli, line) => {
   const { follow: follows, tail, stream, json = false, timestamps = false } = line.options
   const api = await cli.api()
-  const path = `/v1/sandboxes/${await resolve(api, 'sandbox', operand(line, 0))}/logs`
+  const path = { id: await resolve(api, 'sandbox', operand(line, 0)) }
   const query = { tail, stream }
   if (follows) {
-    for await (const { event, data } of follow(cli, path, { ...query, follow: true }))
+    const events = follow(cli, (how) =>
+      api.follow('GET /v1/sandboxes/{id}/logs', { path, query: { ...query, follow: true }, ...how }),
+    )
+    for await (const { event, data } of events)
       if (event === 'line') show(cli, JSON.parse(data) as LogLine, json, timestamps)
     return
   }
-  const accept = { accept: 'application/json' }
-  const response = await api.fetch('GET', path, { query, headers: accept, signal: cli.signal, isEndless: true })
-  const lines = (await response.json()) as LogLine[]
+  const headers = { accept: 'application/json' }
+  const request = { path, query, headers, signal: cli.signal, timeoutMs: 0 }
+  const lines = await api.request('GET /v1/sandboxes/{id}/logs', request)
   if (json) cli.out.json(lines)
   else for (const each of lines) show(cli, each, false, timestamps)
 }

@@ -4,7 +4,7 @@ import { age } from '../frame/output.ts'
 import { nameOf, remaining, statusOf } from './show.ts'
 
 interface Options {
-  readonly status?: string
+  readonly status?: Sandbox['status']
   readonly template?: string
   readonly metadata?: Readonly<Record<string, string>>
 }
@@ -12,8 +12,13 @@ interface Options {
 export const run: Action<Options> = async (cli, { options }) => {
   const { status, template, metadata = {}, json, quiet } = options
   const tags = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])
-  const query = { limit: 1000, status, template, ...(Object.fromEntries(tags) as Record<string, string>) }
-  const sandboxes = await (await cli.api()).list<Sandbox>('/v1/sandboxes', query)
+  const query = {
+    limit: 1000,
+    status: status && [status],
+    template,
+    ...(Object.fromEntries(tags) as Record<string, string>),
+  }
+  const sandboxes = await (await cli.api()).list('GET /v1/sandboxes', { query, signal: cli.signal }).all()
   const { out } = cli
   if (json) return out.json(sandboxes)
   if (quiet) return sandboxes.forEach(({ id }) => out.line(id))

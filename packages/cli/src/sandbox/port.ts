@@ -1,4 +1,3 @@
-import type { Port } from '@offshoot/contract/port'
 import { type Action, operand } from '../frame/command.ts'
 import { EXIT, Failure, UsageError } from '../frame/failure.ts'
 import { resolve } from '../frame/resolve.ts'
@@ -10,10 +9,13 @@ export const run: Action<{ readonly label?: string; readonly rm?: boolean }> = a
   if (port === null && (label !== undefined || rm)) throw new UsageError('--label and --rm need a port')
   if (label !== undefined && rm) throw new UsageError('--label and --rm exclude each other')
   const api = await cli.api()
-  const path = `/v1/sandboxes/${await resolve(api, 'sandbox', operand(line, 0))}/ports`
-  if (rm) return void (await api.send('DELETE', `${path}/${port}`))
+  const path = { id: await resolve(api, 'sandbox', operand(line, 0)) }
+  if (rm && port !== null)
+    return void (await api.request('DELETE /v1/sandboxes/{id}/ports/{port}', { path: { ...path, port: String(port) } }))
   const ports =
-    label === undefined ? await api.get<Port[]>(path) : [await api.send<Port>('POST', path, { body: { port, label } })]
+    label === undefined || port === null
+      ? await api.request('GET /v1/sandboxes/{id}/ports', { path })
+      : [await api.request('POST /v1/sandboxes/{id}/ports', { path, body: { port, label } })]
   const shown = port === null ? ports : ports.filter((each) => each.port === port)
   if (json) return cli.out.json(shown)
   if (quiet) return shown.forEach((each) => cli.out.line(String(each.port)))

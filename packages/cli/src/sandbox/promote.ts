@@ -1,4 +1,3 @@
-import type { Promotion } from '@offshoot/contract/fork'
 import { type Action, operand } from '../frame/command.ts'
 import { EXIT } from '../frame/failure.ts'
 import { withProgress } from '../frame/progress.ts'
@@ -9,7 +8,7 @@ export const run: Action<{ readonly keepSiblings?: boolean }> = async (cli, line
   const api = await cli.api()
   const id = await resolve(api, 'sandbox', operand(line, 0))
   const body = { cleanup_siblings: !keepSiblings }
-  const promoting = api.send<Promotion>('POST', `/v1/sandboxes/${id}/promote`, { body, signal: cli.signal })
+  const promoting = api.request('POST /v1/sandboxes/{id}/promote', { path: { id }, body, signal: cli.signal })
   const { winner, deleted, failures, ...rest } = await withProgress(cli, 'promoting', promoting)
   if (json) cli.out.json({ winner, deleted, failures, ...rest })
   else cli.out.line(`${id} stays; ${deleted.length} deleted`)

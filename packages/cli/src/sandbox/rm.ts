@@ -6,7 +6,7 @@ export const run: Action = async (cli, { operands }) => {
   const api = await cli.api()
   return forEach(cli, operands, 'deleting', async (text) => {
     const id = await resolve(api, 'sandbox', text)
-    await api.send('DELETE', `/v1/sandboxes/${id}`, { signal: cli.signal })
+    await api.request('DELETE /v1/sandboxes/{id}', { path: { id }, signal: cli.signal })
     cli.out.line(id)
   })
 }

@@ -1,4 +1,3 @@
-import type { Snapshot } from '@offshoot/contract/snapshot'
 import { type Action, operand } from '../frame/command.ts'
 import { withProgress } from '../frame/progress.ts'
 import { resolve } from '../frame/resolve.ts'
@@ -7,7 +6,7 @@ export const run: Action = async (cli, line) => {
   const api = await cli.api()
   const id = await resolve(api, 'sandbox', operand(line, 0))
   const body = { name: line.operands[1] }
-  const taking = api.send<Snapshot>('POST', `/v1/sandboxes/${id}/snapshots`, { body, signal: cli.signal })
+  const taking = api.request('POST /v1/sandboxes/{id}/snapshots', { path: { id }, body, signal: cli.signal })
   const snapshot = await withProgress(cli, 'taking the snapshot', taking)
   if (line.options.json) cli.out.json(snapshot)
   else cli.out.line(snapshot.id)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Sandbox } from '@offshoot/contract/sandbox'
-import type { MetricsPoint, SandboxMetrics } from '@offshoot/contract/sandbox-metrics'
+import type { MetricsPoint } from '@offshoot/contract/sandbox-metrics'
 import type { Cli } from '../frame/cli.ts'
 import type { Action } from '../frame/command.ts'
 import { bytes } from '../frame/output.ts'
@@ -40,14 +40,17 @@ export const run: Action<{ readonly interval?: number; readonly once?: boolean }
 
 async function measure(cli: Cli, wanted: ReadonlySet<string>): Promise<{ rows: Row[]; left: number }> {
   const api = await cli.api()
-  const listed = await api.list<Sandbox>('/v1/sandboxes', { limit: 1000, status: 'running,paused' })
+  const listed = await api.list('GET /v1/sandboxes', { query: { limit: 1000, status: ['running', 'paused'] } }).all()
   const all = wanted.size === 0 ? listed : listed.filter(({ id }) => wanted.has(id))
   // One that was named and is not running has the last known values, or is unknown.
   for (const id of wanted)
-    if (!all.some((each) => each.id === id)) all.push(await api.get<Sandbox>(`/v1/sandboxes/${id}`))
+    if (!all.some((each) => each.id === id)) all.push(await api.request('GET /v1/sandboxes/{id}', { path: { id } }))
   const rows = await Promise.all(
     all.slice(0, MOST).map(async (sandbox) => {
-      const { now } = await api.get<SandboxMetrics>(`/v1/sandboxes/${sandbox.id}/metrics`, { step: 3600 })
+      const { now } = await api.request('GET /v1/sandboxes/{id}/metrics', {
+        path: { id: sandbox.id },
+        query: { step: 3600 },
+      })
       return { sandbox, now }
     }),
   )

@@ -12,7 +12,7 @@ interface Node {
 export const run: Action = async (cli, { operands: [text], options }) => {
   const api = await cli.api()
   const root = text === undefined ? null : await resolve(api, 'sandbox', text)
-  const sandboxes = await api.list<Sandbox>('/v1/sandboxes', { limit: 1000, order: 'asc' })
+  const sandboxes = await api.list('GET /v1/sandboxes', { query: { limit: 1000, order: 'asc' } }).all()
   const nodes = new Map(sandboxes.map((sandbox): [string, Node] => [sandbox.id, { sandbox, children: [] }]))
   const roots: Node[] = []
   for (const node of nodes.values()) {
@@ -23,7 +23,7 @@ export const run: Action = async (cli, { operands: [text], options }) => {
   }
   const chosen = root === null ? roots : [nodes.get(root)].filter((node) => node !== undefined)
   if (options.json) return cli.out.json(chosen)
-  if (root !== null && chosen.length === 0) await api.get(`/v1/sandboxes/${root}`)
+  if (root !== null && chosen.length === 0) await api.request('GET /v1/sandboxes/{id}', { path: { id: root } })
   if (chosen.length === 0) cli.out.note('There are no sandboxes. Create one: offshoot sandbox create')
   for (const node of chosen) show(cli, node, '', '')
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { refusal, unreachable } from '../frame/api.ts'
 import type { Cli } from '../frame/cli.ts'
+import { unreachable } from '../frame/client.ts'
 import { Failure } from '../frame/failure.ts'
+import { failureOf, refusal } from '../frame/failure-of.ts'
 import { Screen } from './screen.ts'
 
 export interface Attachment {
@@ -64,11 +65,13 @@ async function connect(cli: Cli, to: Attachment, screen: Screen, onOpen: () => v
   const api = await cli.api()
   const { rows, cols } = screen.size
   const { session, cmd, user, cwd } = to
-  const url = new URL(`/v1/sandboxes/${to.sandboxId}/exec/pty`, api.baseUrl)
-  for (const [name, value] of Object.entries({ rows, cols, session, cmd, user, cwd }))
-    if (value !== undefined) url.searchParams.set(name, String(value))
+  const path = { id: to.sandboxId }
+  const query = { rows, cols, session, cmd, user, cwd }
+  const url = new URL(await api.authorizedUrl('GET /v1/sandboxes/{id}/exec/pty', { path, query }))
   url.protocol = url.protocol.replace('http', 'ws')
-  const authorization = `Bearer ${await api.bearer()}`
+  // Proxies log addresses, so the credential goes into a header.
+  const authorization = `Bearer ${url.searchParams.get('access_token') ?? ''}`
+  url.searchParams.delete('access_token')
   const socket = new WebSocket(url, {
     headers: { authorization },
     perMessageDeflate: false,
@@ -131,19 +134,34 @@ async function connect(cli: Cli, to: Attachment, screen: Screen, onOpen: () => v
       response.on('end', () => {
         const { statusCode = 0, headers } = response
         const requestId = headers['x-request-id']
-        const failure = refusal(statusCode, body, typeof requestId === 'string' ? requestId : null, api.baseUrl)
+        const failure = refusal({
+          status: statusCode,
+          body: bodyOf(body),
+          requestId: typeof requestId === 'string' ? requestId : null,
+        })
         // While the services restart, a kept terminal is out of reach for some seconds.
         if (statusCode === 502 || statusCode === 503) settle({ kind: 'lost', error: failure })
         else fail(failure)
       })
     })
     socket.on('error', (error) => {
-      if (socket.readyState === WebSocket.CONNECTING) settle({ kind: 'lost', error: unreachable(api.baseUrl, error) })
+      if (socket.readyState === WebSocket.CONNECTING)
+        settle({ kind: 'lost', error: failureOf(unreachable(api.baseUrl, error)) })
       else lost(error)
     })
     // Keys that the user typed before wait in the terminal.
     stdin.pause()
   })
+}
+
+function bodyOf(text: string): { error: string } {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    if (typeof error === 'string') return { error }
+  } catch {
+    // A proxy answered.
+  }
+  return { error: 'the server refused' }
 }
 
 function hint({ session, sandboxId }: Attachment): string {

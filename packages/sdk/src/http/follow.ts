@@ -8,8 +8,16 @@ import type { Request, Transport } from './transport.ts'
 /** Connections in a row that bring no event. */
 const MAX_FRUITLESS = 8
 
+/** How to follow a stream. */
+export interface FollowOptions {
+  /** Connections in a row that bring no event before it gives up. Default: 8, which takes about half a minute. */
+  readonly maxFruitless?: number | undefined
+  /** Called when a connection is open, and when one is lost or cannot be made. */
+  readonly onConnection?: ((isOpen: boolean) => void) | undefined
+}
+
 /** Who follows a stream, and from where. */
-export interface Follow {
+export interface Follow extends FollowOptions {
   /** Whether the event is the last one. */
   readonly isLast: (event: ServerEvent) => boolean
   /** Position after which to begin. */
@@ -24,7 +32,7 @@ export interface Follow {
 export async function* follow(
   transport: Transport,
   request: Request,
-  { isLast, after = null }: Follow,
+  { isLast, after = null, maxFruitless = MAX_FRUITLESS, onConnection }: Follow,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   let last = after
   let hasBegun = false
@@ -32,7 +40,7 @@ export async function* follow(
     const headers = { ...request.headers, ...(last !== null && { 'last-event-id': last }) }
     let cause: unknown = null
     try {
-      for await (const event of streamFrames(transport, { ...request, headers })) {
+      for await (const event of streamFrames(transport, { ...request, headers }, () => onConnection?.(true))) {
         fruitless = 0
         hasBegun = true
         last = event.id ?? last
@@ -45,7 +53,8 @@ export async function* follow(
       if (!(error instanceof ConnectionError || (error instanceof ServerError && hasBegun))) throw error
       cause = error
     }
-    if (fruitless >= MAX_FRUITLESS)
+    onConnection?.(false)
+    if (fruitless >= maxFruitless)
       throw new ConnectionError(`${request.path}: the stream ends again and again`, { cause })
     await delay(retryDelayMs(fruitless, null) ?? 0, request.signal)
   }

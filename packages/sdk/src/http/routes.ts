@@ -8,15 +8,17 @@ import { type ServerEvent, serverEvents } from './server-events.ts'
 export type Route = keyof Routes
 
 type PathOf<R extends Route> = Routes[R] extends { path: infer P } ? { readonly path: P } : { readonly path?: never }
+/** Optional fields may be `undefined`, which is not sent. */
+type Loose<T> = { readonly [Name in keyof T]: {} extends Pick<T, Name> ? T[Name] | undefined : T[Name] }
 type QueryOf<R extends Route> = Routes[R] extends { query: infer Q }
-  ? { readonly query: Q }
+  ? { readonly query: Loose<Q> }
   : Routes[R] extends { query?: infer Q }
-    ? { readonly query?: (Q & { readonly [filter: `metadata.${string}`]: string }) | undefined }
+    ? { readonly query?: (Loose<Q> & { readonly [filter: `metadata.${string}`]: string }) | undefined }
     : { readonly query?: never }
 type BodyOf<R extends Route> = Routes[R] extends { body: infer B }
-  ? { readonly body: B }
+  ? { readonly body: Loose<B> }
   : Routes[R] extends { body?: infer B }
-    ? { readonly body?: B }
+    ? { readonly body?: Loose<B> | undefined }
     : { readonly body?: never }
 
 /** What a request to a route consists of, with the names of the API (snake_case). */
@@ -82,14 +84,19 @@ export async function* streamEvents<T>(transport: Transport, request: Request): 
   }
 }
 
-/** The same with data as text. */
-export async function* streamFrames(transport: Transport, request: Request): AsyncGenerator<ServerEvent> {
+/** The same with data as text. @param onOpen called when the service has accepted the request */
+export async function* streamFrames(
+  transport: Transport,
+  request: Request,
+  onOpen: () => void = () => undefined,
+): AsyncGenerator<ServerEvent> {
   const name = `${request.method} ${request.path}`
   const deadline = startDeadline(request.signal, request.timeoutMs ?? transport.timeoutMs, name)
   const headers = { accept: 'text/event-stream', ...request.headers }
   try {
     const response = await transport.send({ ...request, headers, deadline })
     deadline.stopClock()
+    onOpen()
     if (response.body === null) return
     const events = serverEvents(response.body)
     try {

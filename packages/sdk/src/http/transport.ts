@@ -158,11 +158,10 @@ export class Transport {
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= maxRetries
       let waitMs: number | null
+      // Outside the retries: a credential that cannot be had is no broken connection.
+      const init = await this.#init(request, key, signal)
       try {
-        const response = await this.#fetch(
-          this.url(request.path, request.query),
-          await this.#init(request, key, signal),
-        )
+        const response = await this.#fetch(this.url(request.path, request.query), init)
         if (response.ok) return response
         const mayRetry = !isLast && mayRetryStatus(response.status, repeatable)
         waitMs = mayRetry ? retryDelayMs(attempt, response.headers.get('retry-after')) : null

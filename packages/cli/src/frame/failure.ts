@@ -1,3 +1,5 @@
+import { printable } from './output.ts'
+
 /** Exit codes of every command. `exec` and terminals end with the code of their own command instead. */
 export const EXIT = { failed: 1, usage: 2, notFound: 3, noPermission: 4, limit: 5, interrupted: 130 } as const
 
@@ -37,7 +39,8 @@ export class UsageError extends Failure {
 
 /** The line that tells a user about a failure: what happened, what to do next, the id of the request. */
 export function failureLine({ message, next, requestId }: Failure): string {
-  const text = message.replaceAll(/\s*\n\s*/g, ' ').replace(/\.$/, '')
+  // Texts of the server can hold names that a sandbox chose.
+  const text = printable(message.replaceAll(/\s*\n\s*/g, ' ').replace(/\.$/, ''))
   const hint = next === null ? '' : `: ${next}`
   const id = requestId === null ? '' : ` (request ${requestId})`
   return `offshoot: ${text}${hint}${id}`

@@ -78,6 +78,11 @@ function safe(text: string): string {
   return text.replaceAll(HARMFUL, '\uFFFD').replaceAll(/[\n\t]/g, ' ')
 }
 
+/** Text of the server or of a sandbox in a sentence: on one line, without escapes. */
+export function printable(text: string): string {
+  return safe(text).replaceAll('\u001B', '\uFFFD')
+}
+
 function widthOf(text: string): number {
   return Array.from(stripVTControlCharacters(text)).length
 }

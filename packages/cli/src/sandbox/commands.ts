@@ -44,6 +44,20 @@ export const shell = command({
   load: async () => import('./shell.ts'),
 })
 
+/** Copies files; `offshoot cp` is the same. */
+export const cp = command({
+  name: 'cp',
+  summary: 'Copy files and folders to a sandbox, from one, or between two',
+  operands: [
+    { form: '<source>', about: 'a path on this machine, or SANDBOX:/path', names: 'sandbox' },
+    { form: '<target>', about: 'the same; a copy goes into a folder that exists', names: 'sandbox' },
+  ],
+  options: [{ flags: '-u, --user <name>', about: 'user of the sandbox whose rights apply; default: root' }],
+  hasJson: true,
+  examples: ['cp ./site web:/srv', 'cp web:/var/log/app.log .', 'cp web:/srv other:/srv'],
+  load: async () => import('../copy/copy.ts'),
+})
+
 export const sandbox: Group = {
   name: 'sandbox',
   summary: 'Virtual machines that run commands',
@@ -147,6 +161,7 @@ export const sandbox: Group = {
       load: async () => import('./exec.ts'),
     }),
     shell,
+    cp,
     command({
       name: 'logs',
       summary: 'Show what a sandbox wrote: its console and the output of its commands',

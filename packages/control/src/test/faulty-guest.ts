@@ -71,8 +71,7 @@ export class FaultyGuest {
     else if (action === 'exec') {
       // A caller that goes away while it sends its command.
       this.#exec(id, more === 'stream', request, response).catch(() => response.destroy())
-    }
-    else return false
+    } else return false
     return true
   }
 

@@ -32,9 +32,9 @@ export const errorOf = (call) =>
  * The answer of a sandbox's port. The host is asked at the gateway's address, because not every machine resolves names
  * below `localhost`.
  */
-export async function answerOf(host) {
+export async function answerOf(host, gateway = process.env.E2B_SANDBOX_URL) {
   const { promise, resolve, reject } = Promise.withResolvers()
-  get(`${process.env.E2B_SANDBOX_URL}/`, { headers: { host } }, resolve).once('error', reject)
+  get(`${gateway}/`, { headers: { host } }, resolve).once('error', reject)
   const answer = await promise
   return { status: answer.statusCode, body: await text(answer) }
 }

@@ -42,6 +42,7 @@ export function getDeployLogs(app: FastifyInstance, control: AppsContext): void 
 async function pieces({ database: { pool } }: AppsContext, row: DeploymentRow, after: string): Promise<SentLines> {
   const [now] = await deploymentOfApp(pool, row.id, row.app_id)
   const lines: { id: string; text: string }[] = []
-  for await (const { number, text } of readBuildLog(pool, row.id, after)) lines.push({ id: number, text })
+  const last = /^\d{1,18}$/.test(after) ? after : '0'
+  for await (const { number, text } of readBuildLog(pool, row.id, last)) lines.push({ id: number, text })
   return { lines, isOver: now === undefined || OVER.has(now.status) }
 }

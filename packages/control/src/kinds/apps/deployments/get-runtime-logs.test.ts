@@ -33,7 +33,8 @@ function frames(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, at) => frame(from + at)).join('')
 }
 
-it('a follower gets every line of a long log once, over one stream of the agent, which goes on where it broke', async () => {
+/** An app with a version that serves from a sandbox of the agent. */
+async function servedApp(): Promise<{ token: string; path: string; sandboxId: string }> {
   const { key: token } = await harness.tenant(control, `follower-${randomUUID().slice(0, 8)}`)
   const app = await call(control.url, 'POST', '/v1/apps', {
     token,
@@ -47,6 +48,11 @@ it('a follower gets every line of a long log once, over one stream of the agent,
     [deploymentId, app.body.id, sandbox.body.id, control.control.lock.number],
   )
   await harness.pool.query('update apps set active_deployment_id = $2 where id = $1', [app.body.id, deploymentId])
+  return { token, path: `/v1/apps/${app.body.id}/runtime-logs?follow=1`, sandboxId: sandbox.body.id }
+}
+
+it('a follower gets every line of a long log once, over one stream of the agent, which goes on where it broke', async () => {
+  const { token, path } = await servedApp()
   const streams: { cursor: string | undefined; response: ServerResponse }[] = []
   agent.onOperation = ({ headers, url = '' }, response) => {
     if (!url.endsWith('/logs?follow=1')) return false
@@ -56,7 +62,7 @@ it('a follower gets every line of a long log once, over one stream of the agent,
     return true
   }
   const hangUp = new AbortController()
-  const answer = await fetch(`${control.url}/v1/apps/${app.body.id}/runtime-logs?follow=1`, {
+  const answer = await fetch(control.url + path, {
     headers: { authorization: `Bearer ${token}` },
     signal: hangUp.signal,
   })
@@ -78,4 +84,40 @@ it('a follower gets every line of a long log once, over one stream of the agent,
   hangUp.abort()
   await reading
   await eventually(() => streams[1]?.response.destroyed)
+})
+
+it('a follower that comes back gets what it missed, also after old lines were dropped or another version serves', async () => {
+  const { token, path, sandboxId } = await servedApp()
+  const asked: string[] = []
+  agent.onOperation = ({ headers, url = '' }, response) => {
+    if (!url.endsWith('/logs?follow=1')) return false
+    asked.push(String(headers['last-event-id']))
+    // The agent has dropped the first 40 lines.
+    const first = Math.max(Number(headers['last-event-id'] ?? 0), 40) + 1
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames(first, 50))
+    return true
+  }
+  const follow = async (position: string, wanted: number) => {
+    const hangUp = new AbortController()
+    const { body } = await fetch(control.url + path, {
+      headers: { authorization: `Bearer ${token}`, 'last-event-id': position },
+      signal: hangUp.signal,
+    })
+    const got: { data: string; id: string | null }[] = []
+    for await (const events of readServerSentEvents(body as AsyncIterable<Uint8Array>)) {
+      got.push(...events)
+      if (got.length >= wanted) break
+    }
+    hangUp.abort()
+    return got.map(({ data, id }) => [data, id])
+  }
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from + 1 }, (_, at) => [`line ${from + at}`, `${sandboxId}=${from + at}`])
+  expect(await follow('', 10)).toEqual(lines(41, 50))
+  expect(await follow(`${sandboxId}=48`, 2)).toEqual(lines(49, 50))
+  const former = randomUUID()
+  const after = await follow(`${former}=48`, 10)
+  expect(after.map(([data]) => data)).toEqual(lines(41, 50).map(([data]) => data))
+  expect(after.at(-1)?.[1]).toBe(`${former}=48,${sandboxId}=50`)
+  expect(asked).toEqual(['undefined', '48', 'undefined'])
 })

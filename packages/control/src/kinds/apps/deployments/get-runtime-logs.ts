@@ -19,6 +19,8 @@ const ANSWER_MS = 15_000
 const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** The newest lines that an answer contains. */
 const MAX_LINES = 10_000
+/** Sandboxes of older versions in a position. So many old versions are kept. */
+const MAX_OTHERS = 3
 const lines = z.array(logLine)
 
 /**
@@ -52,49 +54,62 @@ export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void
   })
 }
 
-/** Positions count the lines of the serving version, from 1. They start again with every version. */
+/**
+ * A position has the number of the last line of each serving sandbox, in the sandbox's own log. So it stays valid when
+ * old lines are dropped, and when another version serves.
+ */
 function follower(control: AppsContext, { id }: AppRow, requestId: string) {
   const tails = new Map<SandboxRow['id'], LogTail>()
-  let active: string | null = null
-  let position = 0
-  let had = 0
+  const sent = new Map<string, number>()
   return async (after: string, left: AbortSignal): Promise<SentLines> => {
+    if (sent.size === 0) for (const [sandbox, n] of parsePosition(after)) sent.set(sandbox, n)
     const [app] = await appById(control.database.pool, id)
     if (app === undefined) return { lines: [], isOver: true }
-    if (app.active_deployment_id !== active) {
-      // A client that reconnects has already received this many lines of the serving version.
-      had = active === null ? Number(after) : 0
-      position = 0
-      active = app.active_deployment_id
-    }
     const serving = await servingSandboxes(control.database.pool, id)
     for (const sandbox of serving) {
-      if (!tails.has(sandbox.id)) tails.set(sandbox.id, new LogTail(control, sandbox, requestId, left))
+      if (tails.has(sandbox.id)) continue
+      tails.set(sandbox.id, new LogTail(control, sandbox, sent.get(sandbox.id) ?? 0, requestId, left))
     }
+    const fresh = [...tails].flatMap(([sandbox, tail]) => tail.take().map((line) => ({ ...line, sandbox })))
+    const lines = inOrder(fresh).map(({ sandbox, n, line: text }) => {
+      sent.set(sandbox, n)
+      return { id: formatPosition(sent), text }
+    })
     const ids = new Set(serving.map((each) => each.id))
-    const fresh = [...tails.values()].flatMap((tail) => tail.take())
     for (const [sandboxId, tail] of tails) {
       if (ids.has(sandboxId)) continue
       tail.end()
       tails.delete(sandboxId)
     }
-    const numbered = inOrder(fresh).map((text) => ({ at: (position += 1), text }))
-    return {
-      lines: numbered.filter(({ at }) => at > had).map(({ at, text }) => ({ id: String(at), text })),
-      isOver: false,
-    }
+    forgetOldest(sent, ids)
+    return { lines, isOver: false }
   }
+}
+
+/** Keeps the sandboxes that serve, and the latest others: a rollback makes one of them serve again. */
+function forgetOldest(sent: Map<string, number>, serving: ReadonlySet<string>): void {
+  const others = [...sent.keys()].filter((id) => !serving.has(id))
+  for (const id of others.slice(0, -MAX_OTHERS)) sent.delete(id)
+}
+
+/** E.g. `8f0c…=12,91ab…=3`. */
+const formatPosition = (sent: ReadonlyMap<string, number>) => [...sent].map(([id, n]) => `${id}=${n}`).join()
+
+function parsePosition(text: string): [sandbox: string, n: number][] {
+  return [...text.matchAll(/([\w-]+)=(\d{1,15})/g)].map(([, sandbox = '', n]) => [sandbox, Number(n)])
 }
 
 /** The output of background commands in each serving sandbox, which is the app itself. */
 async function runtimeLines(control: AppsContext, app: AppRow, requestId: string): Promise<string[]> {
   const sandboxes = await servingSandboxes(control.database.pool, app.id)
   const said = await Promise.all(sandboxes.map((sandbox) => linesOf(control, sandbox, requestId)))
-  return inOrder(said.flat()).slice(-MAX_LINES)
+  return inOrder(said.flat())
+    .slice(-MAX_LINES)
+    .map(({ line }) => line)
 }
 
-function inOrder(all: readonly LogLine[]): string[] {
-  return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts))).map(({ line }) => line)
+function inOrder<T extends LogLine>(all: readonly T[]): T[] {
+  return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts)))
 }
 
 async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {

@@ -22,6 +22,7 @@ export function wantsEventStream({ headers }: FastifyRequest): boolean {
 /**
  * Sends lines as server-sent events, as plain text in `data:`, starting after the position in `Last-Event-ID`. `event:
  * done` ends the stream.
+ * @param look gets the position of an entry that was sent; the empty one at the beginning
  */
 export async function sendLines(
   request: FastifyRequest,
@@ -29,8 +30,7 @@ export async function sendLines(
   openStreams: OpenStreams,
   look: (after: string, left: AbortSignal) => Promise<SentLines>,
 ): Promise<FastifyReply> {
-  const asked = request.headers['last-event-id']
-  let after = typeof asked === 'string' && /^\d{1,18}$/.test(asked) ? asked : '0'
+  let { after, skipped } = positionOf(request.headers['last-event-id'])
   const own = reply.getHeaders() as Record<string, string | string[]>
   reply.hijack()
   const { raw } = reply
@@ -49,8 +49,9 @@ export async function sendLines(
     while (!left.signal.aborted) {
       const { lines, isOver } = await look(after, left.signal)
       for (const { id, text } of lines) {
-        after = id
-        if (!raw.write(framesOf(text, id))) await drained(raw, left.signal)
+        const frames = framesOf(text, after, id).slice(skipped)
+        ;[after, skipped] = [id, 0]
+        if (!raw.write(frames.join(''))) await drained(raw, left.signal)
       }
       if (isOver) {
         raw.end('event: done\ndata: \n\n')
@@ -69,10 +70,19 @@ export async function sendLines(
   return reply
 }
 
-/** One frame per line. Only the last frame has the position, so that a client that reconnects misses no line. */
-function framesOf(text: string, id: string): string {
+/**
+ * One frame per line. The last one has the position of the entry. Those before it have the position of the entry before
+ * and the number of the line, so that a client that reconnects misses and repeats no line.
+ */
+function framesOf(text: string, before: string, id: string): string[] {
   const lines = text.replace(/\r?\n$/, '').split(/\r\n|\n|\r/)
-  return lines.map((line, at) => `${at === lines.length - 1 ? `id: ${id}\n` : ''}data: ${line}\n\n`).join('')
+  return lines.map((line, at) => `id: ${at === lines.length - 1 ? id : `${before}:${at + 1}`}\ndata: ${line}\n\n`)
+}
+
+/** What a client has received: entries, and lines of the entry after them. */
+function positionOf(header: string | string[] | undefined): { after: string; skipped: number } {
+  const [, after = '', skipped = '0'] = /^([\w=,-]*)(?::(\d{1,9}))?$/.exec(String(header ?? '')) ?? []
+  return { after, skipped: Number(skipped) }
 }
 
 async function drained(raw: NodeJS.WritableStream, signal: AbortSignal): Promise<void> {

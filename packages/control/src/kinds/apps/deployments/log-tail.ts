@@ -12,25 +12,38 @@ const LOOK_MS = 50
 /** Lines that may wait to be taken. At this number it stops reading the agent's stream. */
 const MAX_WAITING = 10_000
 
+/** A line and its number in the log of the sandbox. */
+export type NumberedLine = LogLine & { readonly n: number }
+
 /**
- * Follows the output of background commands in one sandbox, from the oldest line that is kept. It continues an
- * interrupted stream where it broke off.
+ * Follows the output of background commands in one sandbox, from the oldest line that is kept or after a given one. It
+ * continues an interrupted stream where it broke off.
  */
 export class LogTail {
   readonly #ended = new AbortController()
   readonly #signal: AbortSignal
-  #waiting: LogLine[] = []
+  #waiting: NumberedLine[] = []
   /** Number of the last line received. */
-  #cursor: string | null = null
+  #cursor: number
 
-  /** @param left aborting it ends the tail, like {@link end} */
-  constructor(control: Pick<AppsContext, 'fleet'>, sandbox: SandboxRow, requestId: string, left: AbortSignal) {
+  /**
+   * @param after number of the last line that is not wanted; 0 for all
+   * @param left aborting it ends the tail, like {@link end}
+   */
+  constructor(
+    control: Pick<AppsContext, 'fleet'>,
+    sandbox: SandboxRow,
+    after: number,
+    requestId: string,
+    left: AbortSignal,
+  ) {
+    this.#cursor = after
     this.#signal = AbortSignal.any([left, this.#ended.signal])
     void this.#run(control, sandbox, requestId)
   }
 
   /** Returns the lines received since the last call. */
-  take(): readonly LogLine[] {
+  take(): readonly NumberedLine[] {
     const taken = this.#waiting
     this.#waiting = []
     return taken
@@ -54,7 +67,7 @@ export class LogTail {
       path: `/v1/sandboxes/${sandbox.id}/logs?follow=1`,
       workspaceId: sandbox.workspace_id,
       requestId,
-      headers: { accept: 'text/event-stream', ...(this.#cursor !== null && { 'last-event-id': this.#cursor }) },
+      headers: { accept: 'text/event-stream', ...(this.#cursor > 0 && { 'last-event-id': String(this.#cursor) }) },
       timeoutMs: EVENTS_SILENCE_MS,
       silenceMs: EVENTS_SILENCE_MS,
       signal: this.#signal,
@@ -66,14 +79,14 @@ export class LogTail {
     }
     for await (const events of readServerSentEvents(answer.body)) {
       for (const { id, event, data } of events) {
-        this.#cursor = id ?? this.#cursor
-        if (event === 'line') this.#add(logLine.parse(JSON.parse(data)))
+        this.#cursor = id === null ? this.#cursor : Number(id)
+        if (event === 'line') this.#add({ ...logLine.parse(JSON.parse(data)), n: this.#cursor })
       }
       while (this.#waiting.length > MAX_WAITING) await delay(LOOK_MS, undefined, { signal: this.#signal })
     }
   }
 
-  #add(line: LogLine): void {
+  #add(line: NumberedLine): void {
     if (line.source.startsWith('exec:')) this.#waiting.push(line)
   }
 }

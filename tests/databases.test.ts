@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brokerCases } from './setup/broker-cases.ts'
 import { broker, cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { sdkDatabaseCases } from './setup/sdk-database-cases.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
@@ -131,6 +132,13 @@ describe('a database', () => {
     })
     expect((await ask('GET', `/${database.id}`)).body).toEqual(database)
   })
+})
+
+describe('databases with the SDK', () => {
+  sdkDatabaseCases(
+    () => database,
+    () => offshoot,
+  )
 })
 
 describe('the broker', () => {

@@ -1,6 +1,7 @@
 import { follow, type FollowOptions } from './http/follow.ts'
 import {
   type AnyInput,
+  type QueryOptions,
   requestTo,
   type Route,
   type RouteAnswer,
@@ -12,26 +13,57 @@ import {
 } from './http/routes.ts'
 import type { ServerEvent } from './http/server-events.ts'
 import { List } from './http/list.ts'
-import { type ClientOptions, Transport } from './http/transport.ts'
+import { Scope } from './http/scope.ts'
+import { type CallOptions, type ClientOptions, Transport } from './http/transport.ts'
+import type { Me, Usage, WorkspaceEvent } from './generated/models.ts'
+import { Apps } from './resources/apps.ts'
+import { Databases } from './resources/databases.ts'
+import { followEvents, listEvents, type WorkspaceEventsOptions } from './resources/events.ts'
+import { Keys, Ssh } from './resources/keys.ts'
+import { Snapshots } from './resources/snapshots.ts'
+import { Templates } from './resources/templates.ts'
+import { Volumes } from './resources/volumes.ts'
+import { Webhooks } from './resources/webhooks.ts'
+import { Workspaces } from './resources/workspaces.ts'
 import { type CreateSandboxOptions, type Sandbox, Sandboxes } from './sandboxes/sandbox.ts'
 
 type FollowArguments<R extends Route> =
   {} extends RouteInput<R> ? [input?: RouteInput<R> & FollowOptions] : [input: RouteInput<R> & FollowOptions]
 
 /** The types of a route's input are checked where it is passed to the client. */
-const anyRequest = (route: string, input: unknown) => requestTo(route, input as AnyInput | undefined)
+const anyRequest = (route: Route, input: unknown) => requestTo(route, input as AnyInput | undefined)
 
 const isDone = ({ event }: ServerEvent) => event === 'done'
 
 /** A client of one service, for one credential. It keeps no connection, so it need not be closed. */
 export class Offshoot {
   readonly sandboxes: Sandboxes
+  readonly databases: Databases
+  readonly volumes: Volumes
+  readonly templates: Templates
+  readonly apps: Apps
+  readonly snapshots: Snapshots
+  readonly webhooks: Webhooks
+  readonly keys: Keys
+  readonly ssh: Ssh
+  readonly workspaces: Workspaces
   readonly #transport: Transport
+  readonly #scope: Scope
 
   constructor(options: ClientOptions = {}) {
     const transport = new Transport(options)
     this.#transport = transport
+    this.#scope = new Scope(transport)
     this.sandboxes = new Sandboxes(transport)
+    this.databases = new Databases(transport)
+    this.volumes = new Volumes(transport)
+    this.templates = new Templates(transport)
+    this.apps = new Apps(transport)
+    this.snapshots = new Snapshots(transport)
+    this.webhooks = new Webhooks(transport)
+    this.keys = new Keys(transport)
+    this.ssh = new Ssh(transport)
+    this.workspaces = new Workspaces(transport)
   }
 
   /** Makes a sandbox with the service and the key that the environment names. */
@@ -42,6 +74,31 @@ export class Offshoot {
 
   get baseUrl(): string {
     return this.#transport.baseUrl
+  }
+
+  /** The user and the workspace of the credential. @throws AuthenticationError without a valid credential */
+  async me(options: CallOptions = {}): Promise<Me> {
+    return this.#scope.get('GET /v1/me', options)
+  }
+
+  /** What the workspace has used, in seconds and money. */
+  async usage(options: QueryOptions<'GET /v1/usage'> = {}): Promise<Usage> {
+    return this.#scope.get('GET /v1/usage', options)
+  }
+
+  /**
+   * What happens in the workspace, as it happens, forever: leave the loop or abort the `signal`. `since` continues after
+   * the id of an event or a time; without it, and without `tail`, the last 100 events come first. A broken connection is
+   * continued without a gap or a repetition.
+   * @throws BadRequestError if the service does not know the event `since`
+   */
+  events(options: WorkspaceEventsOptions = {}): AsyncGenerator<WorkspaceEvent, void, undefined> {
+    return followEvents(this.#scope, options)
+  }
+
+  /** The events of 90 days, newest first; with `since` or `tail` in the order of their arrival. */
+  pastEvents(options: WorkspaceEventsOptions & { readonly limit?: number } = {}): List<WorkspaceEvent> {
+    return listEvents(this.#scope, options)
   }
 
   /**

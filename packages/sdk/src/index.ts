@@ -1,5 +1,36 @@
 export { Offshoot } from './client.ts'
 export {
+  type App,
+  type AppDomains,
+  type AppInfo,
+  type Apps,
+  type ChangeAppOptions,
+  type CreateAppOptions,
+} from './resources/apps.ts'
+export {
+  type BranchDatabaseOptions,
+  type ChangeDatabaseOptions,
+  type CreateDatabaseOptions,
+  type Database,
+  type DatabaseBackups,
+  type DatabaseInfo,
+  type Databases,
+  type QueryDatabaseOptions,
+  type QueryResult,
+  type RestoreDatabaseOptions,
+  type Statement,
+} from './resources/databases.ts'
+export { type Deployment, DeploymentFailedError, type DeploymentInfo } from './resources/deployment.ts'
+export type { WorkspaceEventsOptions } from './resources/events.ts'
+export type { CreatedKey, CreateKeyOptions, Key, Keys, Ssh } from './resources/keys.ts'
+export type { Snapshots } from './resources/snapshots.ts'
+export type { BuildTemplateOptions, Templates } from './resources/templates.ts'
+export type { CreateVolumeOptions, Volume, VolumeInfo, Volumes, VolumeSnapshots } from './resources/volumes.ts'
+export type { CreateWebhookOptions, Webhook, WebhookDeliveries, WebhookInfo, Webhooks } from './resources/webhooks.ts'
+export type { WorkspaceInfo, Workspaces } from './resources/workspaces.ts'
+export type { Links } from './sandboxes/links.ts'
+export { BuildFailedError, type TemplateBuild } from './sandboxes/template-build.ts'
+export {
   ApiError,
   AuthenticationError,
   BadRequestError,
@@ -47,17 +78,39 @@ export {
 } from './sandboxes/sandbox.ts'
 export type { Terminal, TerminalOptions } from './sandboxes/terminal.ts'
 export type {
+  AccessToken,
+  AppDomain,
   BackgroundExec,
   Build,
+  BuildLogLine,
   CodeContext,
   CodeResult,
+  CreatedPreviewLink,
+  DatabaseBackup,
+  DatabaseConnection,
+  DatabaseStats,
+  DatabaseSummary,
   Event,
   FileEntry,
+  Invitation,
   Lifecycle,
   LogLine,
+  Me,
+  Member,
   Port,
+  PreviewLink,
   Promotion,
   SandboxMetrics,
   Snapshot,
+  SshCertificate,
+  SshGateway,
+  SshKey,
+  Template,
+  Usage,
+  VolumeSnapshot,
+  WebhookDelivery,
+  WebhookDeliveryDetails,
+  WorkspaceEvent,
+  WorkspaceSummary,
 } from './generated/models.ts'
 export { type Branch, type Exploration, explore, type ExploreOptions, type Outcome } from './explore.ts'

@@ -59,3 +59,10 @@ export async function* follow(
     await delay(retryDelayMs(fruitless, null) ?? 0, request.signal)
   }
 }
+
+/** The data of the events `message` and `line` of such a stream, until `done` or the end of the followed object. */
+export async function* followLines(transport: Transport, request: Request): AsyncGenerator<string, void, undefined> {
+  for await (const { event, data } of follow(transport, request, { isLast: ({ event }) => event === 'done' })) {
+    if (event !== 'done') yield data
+  }
+}

@@ -37,6 +37,33 @@ export type RouteAnswer<R extends Route> = Routes[R]['answer']
 /** The data of the events that a route can stream. */
 export type RouteEvent<R extends Route> = Routes[R] extends { event: infer E } ? E : never
 
+type CamelCase<Name> = Name extends `${infer Word}_${infer Rest}` ? `${Word}${Capitalize<CamelCase<Rest>>}` : Name
+
+/** The same with the names of the SDK (camelCase). */
+type Renamed<T> = T extends readonly (infer Entry)[]
+  ? Renamed<Entry>[]
+  : T extends object
+    ? { [Name in keyof T as CamelCase<Name>]: Renamed<T[Name]> }
+    : T
+
+/** What a route answers with, in the names of the SDK. */
+export type Answer<R extends Route> = Renamed<RouteAnswer<R>>
+
+/** An entry of the list that a route answers with, in the names of the SDK. */
+export type Entry<R extends Route> = Answer<R> extends readonly (infer T)[] ? T : never
+
+type Query<R extends Route> = Routes[R] extends { query?: infer Q } ? Parameters<Renamed<NonNullable<Q>>> : {}
+type Parameters<Q> = { [Name in keyof Q]: Parameter<Q[Name]> }
+/** Flags of a query are the words `true` and `false`. */
+type Parameter<T> = NonNullable<T> extends 'true' | 'false' ? boolean | Extract<T, null | undefined> : T
+
+/** The body of a route, in the names of the SDK. */
+export type Body<R extends Route> = Routes[R] extends { body?: infer B } ? Renamed<NonNullable<B>> : never
+
+/** The parameters of a route's query, in the names of the SDK, and the options of the call. */
+export type QueryOptions<R extends Route, Without extends string = 'cursor'> = Omit<Query<R>, Without> &
+  Omit<CallOptions, 'idempotencyKey'>
+
 /** The input of any route, unchecked. */
 export interface AnyInput extends CallOptions {
   readonly path?: Readonly<Record<string, string>>
@@ -47,7 +74,7 @@ export interface AnyInput extends CallOptions {
 }
 
 /** The request that a route and its input describe. */
-export function requestTo(route: string, input: AnyInput = {}): Request {
+export function requestTo(route: Route, input: AnyInput = {}): Request {
   const space = route.indexOf(' ')
   const template = route.slice(space + 1)
   const { path = {}, ...rest } = input

@@ -1,4 +1,13 @@
-import { type AnyInput, requestTo, streamEvents, type StreamedEvent } from './routes.ts'
+import {
+  type AnyInput,
+  type Answer,
+  type Entry,
+  requestTo,
+  type Route,
+  streamEvents,
+  type StreamedEvent,
+} from './routes.ts'
+import { NotFoundError } from './errors.ts'
 import { fromWire, toWire } from './rename.ts'
 import { List } from './list.ts'
 import type { CallOptions, QueryValue, Request, Transport } from './transport.ts'
@@ -24,41 +33,48 @@ export class Scope {
     return new Scope(this.transport, { ...this.#path, ...path })
   }
 
-  request(route: string, input: AnyInput = {}): Request {
+  request(route: Route, input: AnyInput = {}): Request {
     return requestTo(route, { ...input, path: { ...this.#path, ...input.path } })
   }
 
-  async call<T>(route: string, input: AnyInput = {}): Promise<T> {
-    return fromWire<T>(await this.transport.json(this.request(route, input)))
+  async call<R extends Route>(route: R, input: AnyInput = {}): Promise<Answer<R>> {
+    return fromWire<Answer<R>>(await this.transport.json(this.request(route, input)))
   }
 
   /** Sends options, without those of the call, as the JSON body. */
-  async post<T>(route: string, options: CallOptions = {}, input: AnyInput = {}): Promise<T> {
+  async post<R extends Route>(route: R, options: CallOptions = {}, input: AnyInput = {}): Promise<Answer<R>> {
     const { call, fields } = split(options)
-    return this.call<T>(route, { ...call, body: fields, ...input })
+    return this.call(route, { ...call, body: fields, ...input })
   }
 
   /** Sends options, without those of the call, as the query. */
-  async get<T>(route: string, options: CallOptions = {}): Promise<T> {
+  async get<R extends Route>(route: R, options: CallOptions = {}, input: AnyInput = {}): Promise<Answer<R>> {
     const { call, fields } = split(options)
-    return this.call<T>(route, { ...call, query: fields as Record<string, QueryValue> })
+    return this.call(route, { ...call, query: fields as Record<string, QueryValue>, ...input })
   }
 
-  /** Deletes. The object may be gone already if the answer to an earlier attempt was lost. */
-  async delete(route: string, options: CallOptions = {}, input: AnyInput = {}): Promise<void> {
+  async delete(route: Route, options: CallOptions = {}, input: AnyInput = {}): Promise<void> {
     await this.call(route, { ...split(options).call, ...input })
   }
 
-  list<T>(route: string, options: CallOptions = {}, present?: (entry: unknown) => T): List<T> {
-    const { call, fields } = split(options)
-    return new List<T>(
-      this.transport,
-      this.request(route, { ...call, query: fields as Record<string, QueryValue> }),
-      present,
-    )
+  /** Deletes. It is no error if the object is gone: the answer to an earlier attempt may have been lost. */
+  async remove(route: Route, options: CallOptions = {}, input: AnyInput = {}): Promise<void> {
+    await this.delete(route, options, input).catch((error: unknown) => {
+      if (!(error instanceof NotFoundError)) throw error
+    })
   }
 
-  async *stream<T>(route: string, input: AnyInput = {}): AsyncGenerator<StreamedEvent<T>> {
+  /** @param present makes an object of each renamed entry. Default: the entry itself */
+  list<R extends Route, T = Entry<R>>(route: R, options: CallOptions = {}, present?: (entry: Entry<R>) => T): List<T> {
+    const { call, fields } = split(options)
+    const request = this.request(route, { ...call, query: fields as Record<string, QueryValue> })
+    return new List<T>(this.transport, request, (entry) => {
+      const renamed = fromWire<Entry<R>>(entry)
+      return present === undefined ? (renamed as unknown as T) : present(renamed)
+    })
+  }
+
+  async *stream<T>(route: Route, input: AnyInput = {}): AsyncGenerator<StreamedEvent<T>> {
     for await (const { event, data, id } of streamEvents(this.transport, this.request(route, input))) {
       yield { event, data: fromWire<T>(data), id }
     }

@@ -14,7 +14,7 @@ export interface ServerEvent {
 const SILENCE_MS = 60_000
 
 /**
- * Yields the events of a stream. The last frame may lack its blank line.
+ * Yields the events of a stream. An event without its blank line at the end is cut off, and none.
  * @throws ConnectionError if the connection breaks or is silent for a minute
  */
 export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent, void, undefined> {
@@ -29,9 +29,6 @@ export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGene
       if (event !== null) yield event
     }
   }
-  frame.take(rest)
-  const last = frame.take('')
-  if (last !== null) yield last
 }
 
 class Frame {

@@ -114,18 +114,17 @@ export class Transport {
    * @throws ApiError for a refusal, ConnectionError, TimeoutError, or the reason of the signal
    */
   async json<T>(request: Request): Promise<T> {
-    return this.#within(request, async (deadline) => {
-      const response = await this.send({ ...request, deadline })
-      const text = await broken(response.text(), deadline.signal, nameOf(request))
-      return (text === '' ? null : parsed(text, nameOf(request))) as T
-    })
+    const text = await this.text(request)
+    return (text === '' ? null : parsed(text, nameOf(request))) as T
   }
 
-  async #within<T>(request: Request, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+  /** The same for an answer that is text. */
+  async text(request: Request): Promise<string> {
     const { signal, timeoutMs = this.timeoutMs } = request
     const deadline = startDeadline(signal, timeoutMs, nameOf(request))
     try {
-      return await work(deadline)
+      const response = await this.send({ ...request, deadline })
+      return await broken(response.text(), deadline.signal, nameOf(request))
     } finally {
       deadline.end()
     }

@@ -1,5 +1,5 @@
 import { ConnectionError, MissingDataError, NotFoundError } from '../http/errors.ts'
-import type { BackgroundExec } from '../generated/models.ts'
+import type { BackgroundExec, BackgroundStarted } from '../generated/models.ts'
 import { delay } from '../http/deadline.ts'
 import { retryDelayMs } from '../http/retries.ts'
 import type { Scope } from '../http/scope.ts'
@@ -59,7 +59,7 @@ export class Commands {
   /** Starts a command and returns without waiting for it. */
   async start(command: CommandLine, options: StartOptions = {}): Promise<Command> {
     const { signal, timeoutMs, maxRetries, stdinOpen, backpressure, pty, ...how } = options
-    const started = await this.#scope.call<{ execId: string; pid: number }>('POST /v1/sandboxes/{id}/exec', {
+    const started = (await this.#scope.call('POST /v1/sandboxes/{id}/exec', {
       signal,
       timeoutMs,
       maxRetries,
@@ -70,14 +70,14 @@ export class Commands {
         ...(backpressure !== undefined && { backpressure }),
         ...(pty !== undefined && { pty }),
       },
-    })
+    })) as BackgroundStarted
     return new Command(this.#scope, started.execId, started.pid)
   }
 
   /** Attaches to a command that was started earlier. */
   async get(execId: string, options: CallOptions = {}): Promise<Command> {
     const scope = this.#scope.with({ exec_id: execId })
-    const info = await scope.get<BackgroundExec>('GET /v1/sandboxes/{id}/execs/{exec_id}', options)
+    const info = await scope.get('GET /v1/sandboxes/{id}/execs/{exec_id}', options)
     return new Command(this.#scope, info.execId, info.pid)
   }
 
@@ -117,7 +117,7 @@ export class Command {
     const endsAtMs = timeoutMs > 0 ? Date.now() + timeoutMs : Infinity
     for (;;) {
       const leftMs = Math.max(endsAtMs - Date.now(), 1)
-      const info = await this.#scope.call<BackgroundExec>('GET /v1/sandboxes/{id}/execs/{exec_id}/wait', {
+      const info = await this.#scope.call('GET /v1/sandboxes/{id}/execs/{exec_id}/wait', {
         ...options,
         timeoutMs: leftMs === Infinity ? undefined : leftMs,
         query: { timeout_seconds: WAIT_SECONDS },

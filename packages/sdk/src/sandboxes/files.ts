@@ -1,5 +1,6 @@
 import { ConnectionError, NotFoundError, OffshootError } from '../http/errors.ts'
-import type { ArchiveUnpacked, FileEntry, FileWritten, FolderListing } from '../generated/models.ts'
+import type { ArchiveUnpacked, FileEntry, FileWritten } from '../generated/models.ts'
+import type { Answer, Route } from '../http/routes.ts'
 import type { Scope } from '../http/scope.ts'
 import { broken, type CallOptions } from '../http/transport.ts'
 
@@ -52,7 +53,7 @@ export class Files {
     return streamOf(await this.#open('GET /v1/sandboxes/{id}/fs', path, options))
   }
 
-  async #open(route: string, path: string, { offset, length, ...options }: ReadOptions): Promise<Response> {
+  async #open(route: Route, path: string, { offset, length, ...options }: ReadOptions): Promise<Response> {
     const { call, query } = this.#split(path, options)
     const hasRange = offset !== undefined || length !== undefined
     const from = offset ?? 0
@@ -71,14 +72,14 @@ export class Files {
     return this.#put('PUT /v1/sandboxes/{id}/fs', path, content, options)
   }
 
-  async #put<T>(
-    route: string,
+  async #put<R extends Route>(
+    route: R,
     path: string,
     content: FileContent,
     { mode, ...options }: FileOptions & { readonly mode?: string },
-  ): Promise<T> {
+  ): Promise<Answer<R>> {
     const { call, query } = this.#split(path, options)
-    return this.#scope.call<T>(route, {
+    return this.#scope.call(route, {
       ...call,
       query: { ...query, mode },
       body: content,
@@ -88,7 +89,7 @@ export class Files {
 
   /** The entries of a folder. `depth` 2 also lists the folders in it, and so on up to 100. Default: 1. */
   async list(path: string, options: FileOptions & { readonly depth?: number } = {}): Promise<FileEntry[]> {
-    const { entries } = await this.#ask<FolderListing>('GET /v1/sandboxes/{id}/fs/dir', path, options)
+    const { entries } = await this.#ask('GET /v1/sandboxes/{id}/fs/dir', path, options)
     return entries
   }
 
@@ -172,9 +173,9 @@ export class Files {
     }
   }
 
-  async #ask<T>(route: string, path: string, options: FileOptions): Promise<T> {
+  async #ask<R extends Route>(route: R, path: string, options: FileOptions): Promise<Answer<R>> {
     const { call, query } = this.#split(path, options)
-    return this.#scope.call<T>(route, { ...call, query })
+    return this.#scope.call(route, { ...call, query })
   }
 }
 

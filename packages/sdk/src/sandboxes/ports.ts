@@ -1,11 +1,9 @@
-import { TimeoutError } from '../http/errors.ts'
 import type { Port } from '../generated/models.ts'
-import { delay } from '../http/deadline.ts'
 import type { Scope } from '../http/scope.ts'
 import type { CallOptions } from '../http/transport.ts'
+import { waitFor } from '../http/wait.ts'
+import { Links } from './links.ts'
 
-/** Milliseconds between two looks at a port. */
-const LOOK_MS = 250
 const DEFAULT_WAIT_MS = 60_000
 
 /** The TCP ports of a sandbox, each with an address for browsers. */
@@ -37,6 +35,11 @@ export class Ports {
     })
   }
 
+  /** The links that open the port while the sandbox's `visibility` is `private`. */
+  links(port: number): Links {
+    return new Links(this.#scope.with({ port: String(port) }), 'port')
+  }
+
   /** Removes the label of a port. What listens on it stays. */
   async remove(port: number, options: CallOptions = {}): Promise<void> {
     await this.#scope.delete('DELETE /v1/sandboxes/{id}/ports/{port}', options, { path: { port: String(port) } })
@@ -44,12 +47,8 @@ export class Ports {
 
   /** Waits until something listens on a port. `timeoutMs`: default one minute. @throws TimeoutError */
   async wait(port: number, { timeoutMs = DEFAULT_WAIT_MS, ...options }: CallOptions = {}): Promise<Port> {
-    const endsAtMs = Date.now() + timeoutMs
-    for (;;) {
-      const found = (await this.list(options)).find((each) => each.port === port && each.listening)
-      if (found !== undefined) return found
-      if (Date.now() > endsAtMs) throw new TimeoutError(`nothing listens on port ${port} after ${timeoutMs} ms`)
-      await delay(LOOK_MS, options.signal)
-    }
+    return waitFor(`waiting for a listener on port ${port}`, { timeoutMs, ...options }, async (call) => {
+      return (await this.list(call)).find((each) => each.port === port && each.listening) ?? null
+    })
   }
 }

@@ -54,18 +54,29 @@ export async function* followEvents(
   }
 }
 
+/** The log of a sandbox, or of the sandbox of a database. */
+type LogsRoute = 'GET /v1/sandboxes/{id}/logs' | 'GET /v1/databases/{id}/logs'
+
 /** Yields the lines of the log, then new ones, until the sandbox is deleted. Continues like {@link followEvents}. */
-export async function* followLogs(scope: Scope, options: LogsOptions): AsyncGenerator<LogLine, void, undefined> {
+export async function* followLogs(
+  scope: Scope,
+  options: LogsOptions,
+  route: LogsRoute = 'GET /v1/sandboxes/{id}/logs',
+): AsyncGenerator<LogLine, void, undefined> {
   const { stream, tail, ...call } = options
-  const request = scope.request('GET /v1/sandboxes/{id}/logs', { ...call, query: { stream, tail, follow: true } })
+  const request = scope.request(route, { ...call, query: { stream, tail, follow: true } })
   for await (const { data } of follow(scope.transport, request, { isLast: () => false })) {
     yield fromWire<LogLine>(JSON.parse(data))
   }
 }
 
 /** The kept lines of the log. */
-export async function readLogs(scope: Scope, { stream, tail, ...call }: LogsOptions): Promise<LogLine[]> {
-  return scope.call('GET /v1/sandboxes/{id}/logs', {
+export async function readLogs(
+  scope: Scope,
+  { stream, tail, ...call }: LogsOptions,
+  route: LogsRoute = 'GET /v1/sandboxes/{id}/logs',
+): Promise<LogLine[]> {
+  return scope.call(route, {
     ...call,
     query: { stream, tail },
     headers: { accept: 'application/json' },

@@ -1,11 +1,10 @@
-import { NotFoundError } from '../http/errors.ts'
 import type {
-  Build,
   CreateSandboxBody,
   Event,
   ForkTree,
   Lifecycle,
   LogLine,
+  PatchSandboxBody,
   Promotion,
   Sandbox as SandboxInfo,
   SandboxMetrics,
@@ -13,7 +12,7 @@ import type {
   Snapshot,
 } from '../generated/models.ts'
 import type { List } from '../http/list.ts'
-import { fromWire } from '../http/rename.ts'
+import { Resource } from '../http/resource.ts'
 import { Scope, split } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 import { Code } from './code.ts'
@@ -32,6 +31,7 @@ import {
   readLogs,
   readMetrics,
 } from './records.ts'
+import { TemplateBuild } from './template-build.ts'
 import { Terminal, type TerminalOptions } from './terminal.ts'
 
 export type { SandboxInfo }
@@ -68,10 +68,12 @@ export interface Children extends AsyncDisposable {
   delete(): Promise<void>
 }
 
+type StateRoute = `POST /v1/sandboxes/{id}/${'pause' | 'resume' | 'hibernate' | 'wake'}`
+
 /**
  * A microVM. `await using` deletes a sandbox that the program has made; one from `get` or `list` stays.
  */
-export class Sandbox implements AsyncDisposable {
+export class Sandbox extends Resource<'GET /v1/sandboxes/{id}', SandboxInfo> {
   readonly id: string
   /** Runs a command and waits for its end. */
   readonly exec: Exec
@@ -81,87 +83,68 @@ export class Sandbox implements AsyncDisposable {
   readonly ports: Ports
   /** The code interpreter. */
   readonly code: Code
-  readonly #scope: Scope
-  readonly #isOwned: boolean
-  #info: SandboxInfo
 
   /** @internal */
   constructor(transport: Transport, info: SandboxInfo, isOwned: boolean) {
+    const scope = new Scope(transport, { id: info.id })
+    super('GET /v1/sandboxes/{id}', 'DELETE /v1/sandboxes/{id}', { scope, info, isOwned })
     this.id = info.id
-    this.#info = info
-    this.#isOwned = isOwned
-    this.#scope = new Scope(transport, { id: info.id })
-    this.exec = makeExec(this.#scope)
-    this.commands = new Commands(this.#scope)
-    this.files = new Files(this.#scope)
-    this.ports = new Ports(this.#scope)
-    this.code = new Code(this.#scope)
-  }
-
-  /** The sandbox as the service has last described it. */
-  get info(): SandboxInfo {
-    return this.#info
-  }
-
-  /** Asks the service for the current description. */
-  async refresh(options: CallOptions = {}): Promise<SandboxInfo> {
-    this.#info = await this.#scope.get('GET /v1/sandboxes/{id}', options)
-    return this.#info
-  }
-
-  /** Deletes the sandbox. It is no error if it is gone already. */
-  async delete(options: CallOptions = {}): Promise<void> {
-    await this.#scope.delete('DELETE /v1/sandboxes/{id}', options).catch(ignoreMissing)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isOwned) await this.delete()
+    this.exec = makeExec(scope)
+    this.commands = new Commands(scope)
+    this.files = new Files(scope)
+    this.ports = new Ports(scope)
+    this.code = new Code(scope)
   }
 
   /** Stops the vCPUs. The memory stays. */
   async pause(options: CallOptions = {}): Promise<this> {
-    return this.#become('POST /v1/sandboxes/{id}/pause', options)
+    return this.#request('POST /v1/sandboxes/{id}/pause', options)
   }
 
   /** Starts the vCPUs again. */
   async resume(options: CallOptions = {}): Promise<this> {
-    return this.#become('POST /v1/sandboxes/{id}/resume', options)
+    return this.#request('POST /v1/sandboxes/{id}/resume', options)
   }
 
   /** Writes the memory to disk and ends the VM. `memory: false` keeps the disk only. */
   async hibernate(options: CallOptions & { readonly memory?: boolean } = {}): Promise<this> {
-    return this.#become('POST /v1/sandboxes/{id}/hibernate', options)
+    return this.#request('POST /v1/sandboxes/{id}/hibernate', options)
   }
 
   /** Restores a hibernated sandbox. Commands and file operations do that by themselves. */
   async wake(options: CallOptions = {}): Promise<this> {
-    return this.#become('POST /v1/sandboxes/{id}/wake', options)
+    return this.#request('POST /v1/sandboxes/{id}/wake', options)
   }
 
   /** A request for the state that the sandbox already has changes nothing, so it may be repeated. */
-  async #become(route: string, options: CallOptions): Promise<this> {
-    this.#info = await this.#scope.post(route, options, { isIdempotent: true })
-    return this
+  async #request(route: StateRoute, options: CallOptions): Promise<this> {
+    return this.become(await this.scope.post(route, options, { isIdempotent: true }))
+  }
+
+  /** Changes who may open the preview addresses: everybody, or members of the workspace and links. */
+  async update(options: PatchSandboxBody & CallOptions): Promise<this> {
+    return this.become(await this.scope.post('PATCH /v1/sandboxes/{id}', options))
   }
 
   /** How long the sandbox lives. */
   async lifecycle(options: CallOptions = {}): Promise<Lifecycle> {
-    return this.#scope.get('GET /v1/sandboxes/{id}/lifecycle', options)
+    return this.scope.get('GET /v1/sandboxes/{id}/lifecycle', options)
   }
 
   /** Changes how long the sandbox lives. `ttlSeconds` counts from now. */
   async setLifecycle(options: LifecycleOptions): Promise<Lifecycle> {
-    return this.#scope.post('PATCH /v1/sandboxes/{id}/lifecycle', options)
+    return this.scope.post('PATCH /v1/sandboxes/{id}/lifecycle', options)
   }
 
   /** Keeps the memory, devices and disk of this instant. New sandboxes can start from it (`fromSnapshot`). */
   async snapshot(options: CallOptions & { readonly name?: string } = {}): Promise<Snapshot> {
-    return this.#scope.post('POST /v1/sandboxes/{id}/snapshots', options)
+    return this.scope.post('POST /v1/sandboxes/{id}/snapshots', options)
   }
 
-  /** Starts to make a template of the sandbox. `GET /v1/builds/{id}` tells when the build has ended. */
-  async makeTemplate(options: SandboxTemplateBody & CallOptions): Promise<Build> {
-    return this.#scope.post('POST /v1/sandboxes/{id}/template', options)
+  /** Starts to make a template of the sandbox, which may be deleted then. @throws ConflictError if the name is taken */
+  async makeTemplate(options: SandboxTemplateBody & CallOptions): Promise<TemplateBuild> {
+    const build = await this.scope.post('POST /v1/sandboxes/{id}/template', options)
+    return new TemplateBuild(this.scope, build)
   }
 
   /**
@@ -174,13 +157,13 @@ export class Sandbox implements AsyncDisposable {
   async fork(options: ForkOptions & { readonly count?: number | undefined } = {}): Promise<Sandbox | Children> {
     const { count, ...rest } = options
     if (count !== undefined) return this.#forkTree({ ...rest, count })
-    const child = await this.#scope.post<SandboxInfo>('POST /v1/sandboxes/{id}/fork', rest)
-    return new Sandbox(this.#scope.transport, child, true)
+    const child = await this.scope.post('POST /v1/sandboxes/{id}/fork', rest)
+    return new Sandbox(this.scope.transport, child, true)
   }
 
   async #forkTree(options: ForkOptions & { readonly count: number }): Promise<Children> {
-    const tree = await this.#scope.post<ForkTree>('POST /v1/sandboxes/{id}/fork-tree', options)
-    const sandboxes = tree.children.map((child) => new Sandbox(this.#scope.transport, child, true))
+    const tree = await this.scope.post('POST /v1/sandboxes/{id}/fork-tree', options)
+    const sandboxes = tree.children.map((child) => new Sandbox(this.scope.transport, child, true))
     const deleteAll = async () => {
       await settleAll(sandboxes.map((each) => each.delete()))
     }
@@ -190,12 +173,12 @@ export class Sandbox implements AsyncDisposable {
 
   /** Detaches this child of a fork tree from its parent and deletes its siblings, unless `cleanupSiblings` is false. */
   async promote(options: CallOptions & { readonly cleanupSiblings?: boolean } = {}): Promise<Promotion> {
-    return this.#scope.post('POST /v1/sandboxes/{id}/promote', options, { isIdempotent: true })
+    return this.scope.post('POST /v1/sandboxes/{id}/promote', options, { isIdempotent: true })
   }
 
   /** Opens a terminal over a WebSocket. */
   async terminal(options: TerminalOptions = {}): Promise<Terminal> {
-    return Terminal.open(this.#scope, options)
+    return Terminal.open(this.scope, options)
   }
 
   /**
@@ -203,27 +186,27 @@ export class Sandbox implements AsyncDisposable {
    * last 100 events come first. A broken connection is continued without a gap.
    */
   events(options: EventsOptions = {}): AsyncGenerator<NumberedEvent, void, undefined> {
-    return followEvents(this.#scope, options)
+    return followEvents(this.scope, options)
   }
 
   /** The latest events, oldest first. */
   async pastEvents(options: EventsOptions = {}): Promise<Event[]> {
-    return readEvents(this.#scope, options)
+    return readEvents(this.scope, options)
   }
 
   /** The lines of the log, then new ones as they are written. */
   followLogs(options: LogsOptions = {}): AsyncGenerator<LogLine, void, undefined> {
-    return followLogs(this.#scope, options)
+    return followLogs(this.scope, options)
   }
 
   /** The lines of the log until now. */
   async logs(options: LogsOptions = {}): Promise<LogLine[]> {
-    return readLogs(this.#scope, options)
+    return readLogs(this.scope, options)
   }
 
   /** What the sandbox uses, now and in the last hour. */
   async metrics(options: MetricsOptions = {}): Promise<SandboxMetrics> {
-    return readMetrics(this.#scope, options)
+    return readMetrics(this.scope, options)
   }
 }
 
@@ -253,13 +236,13 @@ export class Sandboxes {
 
   /** Makes a sandbox and waits until it runs. A retry never makes a second one. */
   async create({ template = 'base', ...options }: CreateSandboxOptions = {}): Promise<Sandbox> {
-    const info = await this.#scope.post<SandboxInfo>('POST /v1/sandboxes', { template, ...options } as CallOptions)
+    const info = await this.#scope.post('POST /v1/sandboxes', { template, ...options } as CallOptions)
     return new Sandbox(this.#scope.transport, info, true)
   }
 
   /** @throws NotFoundError */
   async get(id: string, options: CallOptions = {}): Promise<Sandbox> {
-    const info = await this.#scope.with({ id }).get<SandboxInfo>('GET /v1/sandboxes/{id}', options)
+    const info = await this.#scope.with({ id }).get('GET /v1/sandboxes/{id}', options)
     return new Sandbox(this.#scope.transport, info, false)
   }
 
@@ -268,19 +251,13 @@ export class Sandboxes {
     const { call, fields } = split(filter)
     const tags = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]))
     const options = { ...call, ...fields, ...tags, ...(status !== undefined && { status }) }
-    return this.#scope.list('GET /v1/sandboxes', options, (entry) => {
-      return new Sandbox(this.#scope.transport, fromWire<SandboxInfo>(entry), false)
-    })
+    return this.#scope.list('GET /v1/sandboxes', options, (info) => new Sandbox(this.#scope.transport, info, false))
   }
 
   /** Deletes a sandbox by its id. It is no error if there is none. */
   async delete(id: string, options: CallOptions = {}): Promise<void> {
-    await this.#scope.with({ id }).delete('DELETE /v1/sandboxes/{id}', options).catch(ignoreMissing)
+    await this.#scope.with({ id }).remove('DELETE /v1/sandboxes/{id}', options)
   }
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof NotFoundError)) throw error
 }
 
 /** Waits for all, then throws the first error, if any. */

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -19,24 +20,6 @@ import unasync  # type: ignore[import-untyped]
 
 PROJECT = Path(__file__).resolve().parent.parent
 BY_HAND = {"_platform.py", "__init__.py"}
-NAMES = {
-    name: name.removeprefix("Async")
-    for name in (
-        "AsyncChildren",
-        "AsyncCommand",
-        "AsyncCommands",
-        "AsyncExecStream",
-        "AsyncFiles",
-        "AsyncIterator",
-        "AsyncList",
-        "AsyncOffshoot",
-        "AsyncPorts",
-        "AsyncSandbox",
-        "AsyncSandboxes",
-        "AsyncScope",
-        "AsyncTransport",
-    )
-}
 TYPES = """--input-file-type openapi --output-model-type typing.TypedDict --target-python-version 3.10
     --use-schema-description --use-field-description --enum-field-as-literal all --use-standard-collections
     --use-union-operator --formatters black isort --disable-timestamp --openapi-scopes schemas""".split()
@@ -59,7 +42,11 @@ def make_sync(source: Path, target: Path) -> None:
     names = [path.name for path in sorted(source.glob("*.py")) if path.name not in BY_HAND]
     with tempfile.TemporaryDirectory() as work:
         shutil.copytree(source, Path(work, "_async"), ignore=shutil.ignore_patterns("__pycache__"))
-        rule = unasync.Rule("/_async/", "/_sync/", additional_replacements=NAMES)
+        for name in names:
+            source_file = Path(work, "_async", name)
+            # Also those in docstrings, which unasync leaves alone.
+            source_file.write_text(re.sub(r"\bAsync(?=[A-Z])", "", source_file.read_text()))
+        rule = unasync.Rule("/_async/", "/_sync/")
         unasync.unasync_files([str(Path(work, "_async", name)) for name in names], [rule])
         for name in names:
             (target / name).write_text(HEADER + Path(work, "_sync", name).read_text())

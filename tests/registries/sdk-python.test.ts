@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { GitHost } from '../setup/git-host.ts'
+import { type Credentials, Offshoot, type StartOptions } from '../setup/offshoot.ts'
 import { useServerWithRegistries } from '../setup/published-client-server.ts'
 
 const run = promisify(execFile)
@@ -43,16 +45,59 @@ async function outputOf(file: string, args: readonly string[], options: ExecFile
 
 const check = (tools: string, ...args: string[]) => outputOf(tools, ['-m', ...args], { cwd: project })
 
+/** Tests that need further templates, each with a server of its own. */
+const WITH_TEMPLATES = { code: 'code-interpreter', databases: 'postgres-16' } as const
+
+/** A server that this file starts and ends. */
+const own = (name: string, options: () => StartOptions) => ({
+  start: () => Offshoot.start(`sdk-python-${name}`, options()),
+  end: (offshoot: Offshoot) => offshoot.destroy(),
+})
+
+/** A program that prints its version, in two branches. */
+async function serveApp(): Promise<GitHost> {
+  const git = await GitHost.start()
+  for (const [branch, version] of [
+    ['main', 'one'],
+    ['next', 'two'],
+  ] as const) {
+    const program = `console.log('version ${version}'); require('node:http').createServer((_, answer) => answer.end()).listen(process.env.PORT)`
+    await git.commit('app', { 'server.js': program, 'package.json': '{"private":true}' }, { branch })
+  }
+  return git
+}
+
 describe('the SDK for Python', () => {
-  const server = useServerWithRegistries()
   let folder: string
   let tools: string
+  let git: GitHost
+  /** The Python of a clean environment with the wheel. */
+  let python: string
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-python-'))
     tools = await installTools()
+    git = await serveApp()
   })
+  afterAll(() => git?.stop())
   afterAll(() => rm(folder, { recursive: true, force: true }))
+  const server = useServerWithRegistries(
+    own('apps', () => ({ templates: ['minimal', 'base', 'app'], env: { OFFSHOOT_EGRESS_ALLOW: git.exception } })),
+  )
+
+  /** Runs tests of the package with its wheel. */
+  async function test({ base_url: url, api_key: key, jwt }: Credentials, ...args: string[]): Promise<void> {
+    const env = {
+      ...process.env,
+      OFFSHOOT_BASE_URL: url,
+      OFFSHOOT_API_KEY: key,
+      OFFSHOOT_TEST_JWT: jwt,
+      OFFSHOOT_TEST_GIT_URL: git.urlOf('app'),
+      PYTHONDONTWRITEBYTECODE: '1',
+    }
+    const options = { cwd: join(folder, 'program'), env, timeout: RUN_MS }
+    expect(await outputOf(python, ['-m', 'pytest', ...args], options)).toMatch(/^\d+ passed in/m)
+  }
 
   it('has generated files that match the API and the asynchronous client', async () => {
     const made = join(folder, 'generated')
@@ -83,15 +128,23 @@ describe('the SDK for Python', () => {
     expect(wheel).toMatch(/^offshoot-.*-py3-none-any\.whl$/)
     const clean = join(folder, 'clean')
     await run('python3', ['-m', 'venv', clean])
-    const python = join(clean, 'bin/python')
+    python = join(clean, 'bin/python')
     const install = ['install', '--quiet', '--disable-pip-version-check', join(wheels, wheel), 'pytest==9.2.0']
     await run(python, ['-m', 'pip', ...install])
     // A copy, so that the tests import what was installed.
-    await cp(join(project, 'tests'), join(folder, 'program/tests'), { recursive: true })
-    await cp(join(project, 'pyproject.toml'), join(folder, 'program/pyproject.toml'))
-    const { base_url: url, api_key: key } = server().credentials
-    const env = { ...process.env, OFFSHOOT_BASE_URL: url, OFFSHOOT_API_KEY: key, PYTHONDONTWRITEBYTECODE: '1' }
-    const options = { cwd: join(folder, 'program'), env, timeout: RUN_MS }
-    expect(await outputOf(python, ['-m', 'pytest'], options)).toMatch(/^\d+ passed in/m)
+    for (const name of ['tests', 'examples', 'README.md', 'pyproject.toml']) {
+      await cp(join(project, name), join(folder, 'program', name), { recursive: true })
+    }
+    await cp(join(repository, 'docs/sdk-python.md'), join(folder, 'docs/sdk-python.md'))
+    const others = Object.keys(WITH_TEMPLATES).map((name) => `not ${name}`)
+    await test(server().credentials, '-k', others.join(' and '))
+  })
+
+  describe.each(Object.entries(WITH_TEMPLATES))('with a server for the tests of %s', (name, template) => {
+    const further = useServerWithRegistries(own(name, () => ({ templates: ['minimal', template] })))
+
+    it('works, too', { timeout: RUN_MS }, async () => {
+      await test(further().credentials, '-k', name)
+    })
   })
 })

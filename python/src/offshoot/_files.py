@@ -18,10 +18,11 @@ def read_block(file: BinaryIO) -> bytes:
 class TarFile:
     """A local directory as a tar archive, in blocks, without holding it in memory."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keeps_owners: bool = False) -> None:
         if not folder.is_dir():
             raise NotADirectoryError(folder)
         self._folder = folder
+        self._keeps_owners = keeps_owners
 
     def __iter__(self) -> Iterator[bytes]:
         sink = _Sink()
@@ -31,9 +32,10 @@ class TarFile:
                 info = tar.gettarinfo(path, name)
                 if info is None or not (info.isfile() or info.isdir() or info.issym() or info.islnk()):
                     continue
-                # Local numbers of users mean nothing in the sandbox.
-                info.uid = info.gid = 0
                 info.uname = info.gname = ""
+                # Local numbers of users mean nothing in a sandbox.
+                if not self._keeps_owners:
+                    info.uid = info.gid = 0
                 yield from self._add(tar, path, info, sink)
         yield from sink.take()
 

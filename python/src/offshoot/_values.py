@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any, Union
-from urllib.parse import quote, quote_from_bytes
+from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 
 SandboxPath = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 """An absolute path in a sandbox. Bytes for names that are not valid UTF-8."""
@@ -22,6 +22,12 @@ def path_segment(value: str) -> str:
 
 def path_bytes(path: SandboxPath) -> bytes:
     return os.fsencode(path)
+
+
+def shown_path(entry: Mapping[str, Any], name: str) -> str:
+    """A path in an answer, as ``os.fsdecode`` gives it."""
+    encoded = entry.get(f"{name}_encoded")
+    return str(entry.get(name, "")) if encoded is None else os.fsdecode(unquote_to_bytes(encoded))
 
 
 def query_string(query: Mapping[str, QueryValue]) -> str:

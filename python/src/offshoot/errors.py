@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .results import ExecResult
+    from .types import Build, DeploymentWithLogs
 
 
 class OffshootError(Exception):
@@ -98,6 +99,24 @@ class CommandTimeoutError(OffshootError):
         self.stdout = stdout
         """Output until then."""
         self.stderr = stderr
+
+
+class BuildFailedError(OffshootError):
+    """A build of a template has failed."""
+
+    def __init__(self, build: Build) -> None:
+        super().__init__(f"the build of the template {build['name']!r} has failed: {build['error']}")
+        self.build = build
+
+
+class DeploymentFailedError(OffshootError):
+    """A deploy has failed, or a newer one has taken its place."""
+
+    def __init__(self, deployment: DeploymentWithLogs) -> None:
+        reason = deployment["error"] or f"its status is {deployment['status']}"
+        super().__init__(f"the deploy {deployment['id']} is not live: {reason}")
+        self.deployment = deployment
+        """With the whole log in ``build_logs``."""
 
 
 class MissingDataError(OffshootError):

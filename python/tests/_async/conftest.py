@@ -1,7 +1,9 @@
-"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL and OFFSHOOT_API_KEY."""
+"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL, OFFSHOOT_API_KEY and
+OFFSHOOT_TEST_JWT."""
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import AsyncIterator
 
@@ -19,6 +21,13 @@ def anyio_backend() -> str:
 async def client(anyio_backend: str) -> AsyncIterator[AsyncOffshoot]:
     async with AsyncOffshoot() as client:
         yield client
+
+
+@pytest.fixture(scope="package")
+async def user(anyio_backend: str) -> AsyncIterator[AsyncOffshoot]:
+    """A client with the token of a user."""
+    async with AsyncOffshoot(api_key=os.environ["OFFSHOOT_TEST_JWT"]) as user:
+        yield user
 
 
 @pytest.fixture(scope="package")

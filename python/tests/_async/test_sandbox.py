@@ -17,7 +17,9 @@ from offshoot import (
     CommandFailedError,
     CommandTimeoutError,
     ConflictError,
+    ConnectionError,
     ExecResult,
+    FileChange,
     MissingDataError,
     NotFoundError,
     OutputChunk,
@@ -88,7 +90,7 @@ async def test_streams_output_and_kills_a_command_that_nobody_reads(sandbox: Asy
     async for chunk in sandbox.exec_stream("echo ready; sleep 7771"):
         assert chunk.data == "ready\n"
         break
-    await sandbox.exec("while pgrep -f '[s]leep 7771'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    await sandbox.exec("while ps | grep '[s]leep 7771'; do sleep 0.1; done", timeout_seconds=60, check=True)
 
 
 async def test_starts_commands_that_outlive_the_connection(sandbox: AsyncSandbox) -> None:
@@ -177,6 +179,66 @@ async def test_copies_directories_both_ways(sandbox: AsyncSandbox, tmp_path: Pat
     await sandbox.exec("mkdir /evil && ln -s /etc/passwd /evil/out", check=True)
     with pytest.raises(tarfile.TarError):
         await sandbox.files.download("/evil", tmp_path / "evil")
+
+
+async def test_watches_directories(sandbox: AsyncSandbox) -> None:
+    await sandbox.files.mkdir("/watched/below")
+    async with await sandbox.files.watch("/watched", recursive=True) as changes:
+        await sandbox.exec("cd /watched && touch below/a && mv below/a b && mkdir 'c\xff' && rm b", check=True)
+        seen = []
+        async for change in changes:
+            seen.append(change)
+            if change.type == "deleted":
+                break
+    assert FileChange("created", "/watched/below/a") in seen
+    assert FileChange("moved", "/watched/below/a", to="/watched/b") in seen
+    assert FileChange("created", "/watched/c\xff", is_dir=True) in seen
+    assert seen[-1] == FileChange("deleted", "/watched/b")
+    async with await sandbox.files.watch("/watched"):
+        pass
+    with pytest.raises(NotFoundError):
+        await sandbox.files.watch("/missing")
+
+
+async def test_opens_terminals(sandbox: AsyncSandbox) -> None:
+    async with await sandbox.terminal("stty size; read line; echo got $line; exit 7", rows=20, cols=50) as terminal:
+        shown = b""
+        async for data in terminal:
+            shown += data
+            if shown.count(b"\n") == 1:
+                await terminal.write("one\n")
+        assert (shown, terminal.exit_code) == (b"20 50\r\none\r\ngot one\r\n", 7)
+    async with await sandbox.terminal("trap 'stty size; exit 3' WINCH; echo up; while :; do sleep 0.1; done") as sized:
+        async for data in sized:
+            assert data.startswith(b"up")
+            break
+        await sized.resize(rows=30, cols=60)
+        assert await sized.wait() == 3
+    async with await sandbox.terminal("sleep 7776"):
+        await sandbox.exec("until ps | grep '[s]leep 7776'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    await sandbox.exec("while ps | grep '[s]leep 7776'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    async with await sandbox.terminal(session="kept") as first:
+        await first.write("kept=yes; echo set $kept\n")
+        async for data in first:
+            if b"set yes" in data:
+                break
+    async with await sandbox.terminal(session="kept") as second:
+        await second.write("echo $kept; exit\n")
+        assert b"yes" in b"".join([data async for data in second])
+    with pytest.raises(ConnectionError):
+        await second.write("x")
+    with pytest.raises(BadRequestError, match="rows must be >= 1"):
+        await sandbox.terminal(rows=0)
+
+
+async def test_makes_private_previews(client: AsyncOffshoot) -> None:
+    async with await client.sandboxes.create("minimal", visibility="private") as sandbox:
+        link = await sandbox.ports.links(3000).create(expires_in_seconds=60, label="review")
+        assert link["token"] in link["url"]
+        assert [each["id"] for each in await sandbox.ports.links(3000).list().all()] == [link["id"]]
+        await sandbox.ports.links(3000).delete(link["id"])
+        assert await sandbox.ports.links(3000).list().all() == []
+        assert (await sandbox.update(visibility="public")).info["visibility"] == "public"
 
 
 async def test_gives_ports_an_address(sandbox: AsyncSandbox) -> None:

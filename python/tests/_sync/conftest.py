@@ -1,8 +1,10 @@
 # Generated from _async by tools/generate.py. Do not edit.
-"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL and OFFSHOOT_API_KEY."""
+"""One sandbox for all tests of a folder. The server comes from OFFSHOOT_BASE_URL, OFFSHOOT_API_KEY and
+OFFSHOOT_TEST_JWT."""
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Iterator
 
@@ -20,6 +22,13 @@ def anyio_backend() -> str:
 def client(anyio_backend: str) -> Iterator[Offshoot]:
     with Offshoot() as client:
         yield client
+
+
+@pytest.fixture(scope="package")
+def user(anyio_backend: str) -> Iterator[Offshoot]:
+    """A client with the token of a user."""
+    with Offshoot(api_key=os.environ["OFFSHOOT_TEST_JWT"]) as user:
+        yield user
 
 
 @pytest.fixture(scope="package")

@@ -16,7 +16,9 @@ from offshoot import (
     CommandFailedError,
     CommandTimeoutError,
     ConflictError,
+    ConnectionError,
     ExecResult,
+    FileChange,
     MissingDataError,
     NotFoundError,
     Offshoot,
@@ -89,7 +91,7 @@ def test_streams_output_and_kills_a_command_that_nobody_reads(sandbox: Sandbox) 
     for chunk in sandbox.exec_stream("echo ready; sleep 7771"):
         assert chunk.data == "ready\n"
         break
-    sandbox.exec("while pgrep -f '[s]leep 7771'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    sandbox.exec("while ps | grep '[s]leep 7771'; do sleep 0.1; done", timeout_seconds=60, check=True)
 
 
 def test_starts_commands_that_outlive_the_connection(sandbox: Sandbox) -> None:
@@ -178,6 +180,66 @@ def test_copies_directories_both_ways(sandbox: Sandbox, tmp_path: Path) -> None:
     sandbox.exec("mkdir /evil && ln -s /etc/passwd /evil/out", check=True)
     with pytest.raises(tarfile.TarError):
         sandbox.files.download("/evil", tmp_path / "evil")
+
+
+def test_watches_directories(sandbox: Sandbox) -> None:
+    sandbox.files.mkdir("/watched/below")
+    with sandbox.files.watch("/watched", recursive=True) as changes:
+        sandbox.exec("cd /watched && touch below/a && mv below/a b && mkdir 'c\xff' && rm b", check=True)
+        seen = []
+        for change in changes:
+            seen.append(change)
+            if change.type == "deleted":
+                break
+    assert FileChange("created", "/watched/below/a") in seen
+    assert FileChange("moved", "/watched/below/a", to="/watched/b") in seen
+    assert FileChange("created", "/watched/c\xff", is_dir=True) in seen
+    assert seen[-1] == FileChange("deleted", "/watched/b")
+    with sandbox.files.watch("/watched"):
+        pass
+    with pytest.raises(NotFoundError):
+        sandbox.files.watch("/missing")
+
+
+def test_opens_terminals(sandbox: Sandbox) -> None:
+    with sandbox.terminal("stty size; read line; echo got $line; exit 7", rows=20, cols=50) as terminal:
+        shown = b""
+        for data in terminal:
+            shown += data
+            if shown.count(b"\n") == 1:
+                terminal.write("one\n")
+        assert (shown, terminal.exit_code) == (b"20 50\r\none\r\ngot one\r\n", 7)
+    with sandbox.terminal("trap 'stty size; exit 3' WINCH; echo up; while :; do sleep 0.1; done") as sized:
+        for data in sized:
+            assert data.startswith(b"up")
+            break
+        sized.resize(rows=30, cols=60)
+        assert sized.wait() == 3
+    with sandbox.terminal("sleep 7776"):
+        sandbox.exec("until ps | grep '[s]leep 7776'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    sandbox.exec("while ps | grep '[s]leep 7776'; do sleep 0.1; done", timeout_seconds=60, check=True)
+    with sandbox.terminal(session="kept") as first:
+        first.write("kept=yes; echo set $kept\n")
+        for data in first:
+            if b"set yes" in data:
+                break
+    with sandbox.terminal(session="kept") as second:
+        second.write("echo $kept; exit\n")
+        assert b"yes" in b"".join([data for data in second])
+    with pytest.raises(ConnectionError):
+        second.write("x")
+    with pytest.raises(BadRequestError, match="rows must be >= 1"):
+        sandbox.terminal(rows=0)
+
+
+def test_makes_private_previews(client: Offshoot) -> None:
+    with client.sandboxes.create("minimal", visibility="private") as sandbox:
+        link = sandbox.ports.links(3000).create(expires_in_seconds=60, label="review")
+        assert link["token"] in link["url"]
+        assert [each["id"] for each in sandbox.ports.links(3000).list().all()] == [link["id"]]
+        sandbox.ports.links(3000).delete(link["id"])
+        assert sandbox.ports.links(3000).list().all() == []
+        assert (sandbox.update(visibility="public")).info["visibility"] == "public"
 
 
 def test_gives_ports_an_address(sandbox: Sandbox) -> None:

@@ -6,17 +6,26 @@ Written by hand twice: here and in ``_sync/_platform.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, aclosing
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, Union
 
 import httpx
 
 from .._files import TarFile, read_block
+from .._search import Stopped
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
 
 T = TypeVar("T")
 HttpClient = httpx.AsyncClient
+Answer = Union[T, Awaitable[T]]  # noqa: UP007 - mypy takes no other alias of a type variable
+"""What a function of the caller may return."""
+CANCEL_SECONDS = 5.0
+"""For a cancelled branch to clean up. A search does not wait longer for it."""
 
 
 def make_http_client(**options: Any) -> httpx.AsyncClient:
@@ -85,3 +94,68 @@ def closing(iterator: AsyncIterator[T]) -> AbstractAsyncContextManager[AsyncIter
 
 async def close_iterator(iterator: AsyncIterator[T]) -> None:
     await iterator.aclose()  # type: ignore[attr-defined]
+
+
+async def open_web_socket(url: str, **options: Any) -> ClientConnection:
+    # Loaded when it is needed: most programs open no terminal.
+    from websockets.asyncio.client import connect
+
+    socket: ClientConnection = await connect(url, **options)
+    return socket
+
+
+class Workers:
+    """The same work in several tasks."""
+
+    def __init__(self, work: Callable[[], Coroutine[Any, Any, None]], count: int) -> None:
+        self._tasks = [asyncio.create_task(work()) for _ in range(count)]
+
+    async def wait(self, seconds: float | None = None) -> bool:
+        """Waits for all. Returns whether they have ended."""
+        if self._tasks:
+            _, running = await asyncio.wait(self._tasks, timeout=seconds)
+            return not running
+        return True
+
+
+class Stop:
+    """The end of a search, for all of its branches."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+
+    @property
+    def is_set(self) -> bool:
+        return self._event.is_set()
+
+    def set(self) -> None:
+        self._event.set()
+
+    async def race(self, work: Callable[..., Answer[T]], *args: Any) -> T:
+        """What ``work`` returns. Cancels it at the stop.
+
+        :raises Stopped: the stop came first
+        """
+        if self.is_set:
+            raise Stopped
+        task = asyncio.ensure_future(_answer(work, *args))
+        stop = asyncio.ensure_future(self._event.wait())
+        try:
+            await asyncio.wait({task, stop}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stop.cancel()
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task}, timeout=CANCEL_SECONDS)
+            # An error of cancelled work is of no interest, and asyncio must not report it either.
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        if self.is_set:
+            raise Stopped
+        if task.cancelled():
+            raise RuntimeError("the branch has cancelled itself")
+        return task.result()
+
+
+async def _answer(work: Callable[..., Answer[T]], *args: Any) -> T:
+    answer = work(*args)
+    return await answer if inspect.isawaitable(answer) else answer

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal
 
 from .._config import make_config
 from .._values import QueryValue, given, path_segment
-from ..errors import NotFoundError
-from ..types import SandboxStatus
+from ..types import Me, SandboxStatus, Usage, Visibility, WorkspaceEvent
 from . import _platform
+from .apps import AsyncApps
+from .databases import AsyncDatabases
+from .events import PATH as EVENTS_PATH
+from .events import event_query, follow_events
+from .keys import AsyncKeys, AsyncSsh
 from .lists import AsyncList
+from .resource import delete_if_there
 from .sandbox import AsyncSandbox
 from .scope import AsyncScope
+from .snapshots import AsyncSnapshots
+from .templates import AsyncTemplates
 from .transport import AsyncTransport
+from .volumes import AsyncVolumes
+from .webhooks import AsyncWebhooks
+from .workspaces import AsyncWorkspaces
 
 
 class AsyncSandboxes:
@@ -39,6 +49,7 @@ class AsyncSandboxes:
         idle_timeout_seconds: int | None = None,
         network: Mapping[str, Any] | None = None,
         volumes: Sequence[Mapping[str, Any]] | None = None,
+        visibility: Visibility | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncSandbox:
         """Makes a sandbox and waits until it runs. A retry never makes a second one."""
@@ -53,6 +64,7 @@ class AsyncSandboxes:
             "idle_timeout_seconds": idle_timeout_seconds,
             "network": network,
             "volumes": volumes,
+            "visibility": visibility,
         }
         info = await self._scope.post("", given(fields), creates=True, idempotency_key=idempotency_key)
         return AsyncSandbox(self._transport, info, is_owned=True)
@@ -94,10 +106,7 @@ class AsyncSandboxes:
 
     async def delete(self, sandbox_id: str) -> None:
         """Deletes a sandbox by its id. It is no error if there is none."""
-        try:
-            await self._scope.below(sandbox_id).delete()
-        except NotFoundError:
-            pass
+        await delete_if_there(self._scope.below(sandbox_id))
 
 
 class AsyncOffshoot:
@@ -125,6 +134,15 @@ class AsyncOffshoot:
         self._transport = AsyncTransport(config, http_client)
         self.base_url = config.base_url
         self.sandboxes = AsyncSandboxes(self._transport)
+        self.snapshots = AsyncSnapshots(self._transport)
+        self.templates = AsyncTemplates(self._transport)
+        self.databases = AsyncDatabases(self._transport)
+        self.volumes = AsyncVolumes(self._transport)
+        self.apps = AsyncApps(self._transport)
+        self.webhooks = AsyncWebhooks(self._transport)
+        self.keys = AsyncKeys(self._transport)
+        self.ssh = AsyncSsh(self._transport)
+        self.workspaces = AsyncWorkspaces(self._transport)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"
@@ -140,6 +158,70 @@ class AsyncOffshoot:
     async def close(self) -> None:
         """Closes the connections."""
         await self._transport.close()
+
+    async def me(self) -> Me:
+        """The user and the workspace of the credential."""
+        me: Me = await self._transport.json("GET", "/v1/me")
+        return me
+
+    async def usage(
+        self,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        group_by: Literal["sandbox", "template", "app", "database", "day"] | None = None,
+    ) -> Usage:
+        """What the workspace has used, in seconds and money.
+
+        :param begin: the first day, such as ``2026-03-01``; default: the first of this month
+        :param end: the day or time before which it was used; default: the end of today
+        :param group_by: default: ``day``
+        """
+        query = {"from": begin, "to": end, "group_by": group_by}
+        usage: Usage = await self._transport.json("GET", "/v1/usage", query=query)
+        return usage
+
+    def events(
+        self,
+        *,
+        type: str | Sequence[str] | None = None,
+        object: str | None = None,
+        sandbox_id: str | None = None,
+        since: str | datetime | None = None,
+        tail: int | None = None,
+    ) -> AsyncIterator[WorkspaceEvent]:
+        """Yields the events of the workspace, then new ones as they happen. A broken connection is continued without a
+        gap or a repetition.
+
+        :param type: a type, several, or a group such as ``deploy.*``
+        :param object: id of a sandbox, build, deployment, app or database, or the name of a built template
+        :param since: events after the one with this id, or after this time. Without it and ``tail`` the last 100 come
+            first.
+        :param tail: only so many of the latest events at the beginning
+        """
+        return follow_events(self._transport, event_query(type, object, sandbox_id), since, tail)
+
+    def past_events(
+        self,
+        *,
+        type: str | Sequence[str] | None = None,
+        object: str | None = None,
+        sandbox_id: str | None = None,
+        begin: str | datetime | None = None,
+        end: str | datetime | None = None,
+        since: str | datetime | None = None,
+        tail: int | None = None,
+        limit: int | None = None,
+    ) -> AsyncList[WorkspaceEvent]:
+        """The events of 90 days, newest first; with ``since`` or ``tail`` in the order of their arrival.
+
+        :param begin: the time of the first
+        :param end: the time before which the last happened
+        :param limit: entries of one page
+        """
+        times: dict[str, QueryValue] = {"from": begin, "to": end, "since": since}
+        query = {**event_query(type, object, sandbox_id), **times, "tail": tail, "limit": limit}
+        return AsyncList(self._transport, EVENTS_PATH, query, lambda entry: entry)
 
     async def request(
         self,

@@ -14,6 +14,7 @@ from ..errors import NotFoundError
 from ..types import ArchiveUnpacked, FileEntry, FileWritten
 from . import _platform
 from .scope import AsyncScope
+from .watch import AsyncWatch
 
 _OCTETS = {"content-type": "application/octet-stream"}
 
@@ -188,3 +189,15 @@ class AsyncFiles:
                     archive.write(block)
             archive.seek(0)
             await _platform.in_thread(lambda: unpack(archive, Path(folder)))
+
+    async def watch(self, path: SandboxPath, *, recursive: bool = False, user: str | None = None) -> AsyncWatch:
+        """Watches a directory: from now on no change is missed without an ``overflow``. Use it in a ``with`` block:
+
+            with sandbox.files.watch("/work") as changes:
+                for change in changes: ...
+
+        :param recursive: also the directories in it
+        """
+        watch = AsyncWatch(self._scope, {"path": path_bytes(path), "recursive": recursive, "user": user})
+        await watch.connect()
+        return watch

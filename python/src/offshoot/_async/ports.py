@@ -8,6 +8,7 @@ from .._values import given
 from ..errors import TimeoutError
 from ..types import Port
 from . import _platform
+from .links import AsyncLinks
 from .scope import AsyncScope
 
 LOOK_SECONDS = 0.25
@@ -36,6 +37,10 @@ class AsyncPorts:
         """Lists a port, with a label for people."""
         added: Port = await self._scope.post("/ports", given({"port": port, "label": label}), idempotent=True)
         return added
+
+    def links(self, port: int) -> AsyncLinks:
+        """The links that open the port while the sandbox's ``visibility`` is ``private``."""
+        return AsyncLinks(self._scope.below("ports", str(port)))
 
     async def remove(self, port: int) -> None:
         """Removes the label of a port. What listens on it stays."""

@@ -8,49 +8,40 @@ from types import TracebackType
 from typing import Any, Literal, cast, overload
 
 from .._output import CommandLine, Encoding, command_body
-from .._values import given
-from ..errors import CommandFailedError, CommandTimeoutError, NotFoundError
+from .._values import QueryValue, given
+from ..errors import CommandFailedError, CommandTimeoutError
 from ..results import CommandExit, ExecResult, OutputChunk
-from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot
+from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
 from ..types import Sandbox as SandboxInfo
 from . import _platform
+from .code import AsyncCode
 from .commands import AsyncCommands
 from .exec import AsyncExecStream
 from .files import AsyncFiles
 from .ports import AsyncPorts
+from .resource import AsyncResource
 from .scope import AsyncScope
 from .streams import follow
+from .templates import AsyncTemplateBuild
+from .terminal import AsyncTerminal, open_terminal
 from .transport import AsyncTransport
 
 MAX_OUTPUT_CHARS = 16 * 1024 * 1024
 """Of each output in a result. Use ``exec_stream`` for more."""
 
 
-class AsyncSandbox:
+class AsyncSandbox(AsyncResource[SandboxInfo]):
     """A microVM. ``with`` deletes a sandbox that the program has made; one from ``get`` or ``list`` stays."""
 
     def __init__(self, transport: AsyncTransport, info: SandboxInfo, *, is_owned: bool) -> None:
+        super().__init__(AsyncScope(transport, "/v1/sandboxes").below(info["id"]), info, is_owned=is_owned)
         self.id = info["id"]
-        self.info = info
-        """The sandbox as the server has last described it."""
-        self._is_owned = is_owned
-        self._scope = AsyncScope(transport, "/v1/sandboxes").below(self.id)
         self.commands = AsyncCommands(self._scope)
         """Commands that run on their own."""
         self.files = AsyncFiles(self._scope)
         self.ports = AsyncPorts(self._scope)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.id!r})"
-
-    async def __aenter__(self) -> AsyncSandbox:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._is_owned:
-            await self.delete()
+        self.code = AsyncCode(self._scope)
+        """The code interpreter."""
 
     async def exec(
         self,
@@ -143,18 +134,6 @@ class AsyncSandbox:
         body = command_body(command, cwd=cwd, env=env, user=user, timeout_seconds=timeout_seconds, stdin=stdin)
         return AsyncExecStream(self._scope, body, encoding)
 
-    async def refresh(self) -> SandboxInfo:
-        """Asks the server for the current description."""
-        self.info = await self._scope.get()
-        return self.info
-
-    async def delete(self) -> None:
-        """Deletes the sandbox. It is no error if it is gone already."""
-        try:
-            await self._scope.delete()
-        except NotFoundError:
-            pass
-
     async def pause(self) -> AsyncSandbox:
         """Stops the vCPUs. The memory stays."""
         return await self._become("/pause")
@@ -174,6 +153,11 @@ class AsyncSandbox:
     async def _become(self, path: str, body: object = None) -> AsyncSandbox:
         # A request for the state that the sandbox already has changes nothing, so it may be repeated.
         self.info = await self._scope.post(path, body, idempotent=True)
+        return self
+
+    async def update(self, *, visibility: Visibility) -> AsyncSandbox:
+        """Changes who may open the preview addresses: everybody, or members of the workspace and links."""
+        self.info = await self._scope.patch({"visibility": visibility}, idempotent=True)
         return self
 
     async def lifecycle(self) -> Lifecycle:
@@ -205,6 +189,50 @@ class AsyncSandbox:
         """Keeps the memory, devices and disk of this instant. New sandboxes can start from it (``from_snapshot``)."""
         snapshot: Snapshot = await self._scope.post("/snapshots", given({"name": name}), creates=True)
         return snapshot
+
+    async def make_template(
+        self,
+        name: str,
+        *,
+        memory: bool | None = None,
+        start_cmd: str | None = None,
+        ready_cmd: str | None = None,
+        replace: bool | None = None,
+    ) -> AsyncTemplateBuild:
+        """Starts to make a template of the sandbox. :meth:`AsyncTemplateBuild.wait` waits for its end.
+
+        :param memory: keeps the processes of this instant; default: only the disk
+        :param replace: replaces an own template of that name
+        """
+        fields = {"name": name, "memory": memory, "start_cmd": start_cmd, "ready_cmd": ready_cmd, "replace": replace}
+        info = await self._scope.post("/template", given(fields), creates=True)
+        return AsyncTemplateBuild(self._scope.transport, info)
+
+    async def terminal(
+        self,
+        command: str | None = None,
+        *,
+        rows: int | None = None,
+        cols: int | None = None,
+        user: str | None = None,
+        cwd: str | None = None,
+        session: str | None = None,
+    ) -> AsyncTerminal:
+        """Opens a terminal over a WebSocket.
+
+        :param command: runs under ``sh -c``; default: a login shell
+        :param user: name or numeric id; default: ``root``
+        :param session: name of a terminal that outlives the connection. The next call with the name gets the same one.
+        """
+        query: dict[str, QueryValue] = {
+            "cmd": command,
+            "rows": rows,
+            "cols": cols,
+            "user": user,
+            "cwd": cwd,
+            "session": session,
+        }
+        return await open_terminal(self._scope, query)
 
     @overload
     async def fork(self, *, metadata: Mapping[str, str] | None = None, count: None = None) -> AsyncSandbox: ...

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 
+from .._config import SILENCE_SECONDS
 from .._retry import delay_before
 from .._sse import ServerSentEvent
 from .._values import QueryValue
@@ -12,7 +14,9 @@ from . import _platform
 from .transport import AsyncTransport
 
 MAX_FRUITLESS = 8
-"""Connections in a row that bring no event."""
+"""Short connections in a row that bring no event."""
+LONG_SECONDS = 2 * SILENCE_SECONDS
+"""So long a connection has worked, even if nothing happened in it."""
 
 
 async def follow(
@@ -30,7 +34,11 @@ async def follow(
     """
     has_begun = False
     fruitless = 0
+    unplaced = 0
+    """Events after the last position, which come again after a break: one position may stand for several lines."""
     while True:
+        skipped, unplaced = unplaced, 0
+        began = time.monotonic()
         headers = {"accept": "text/event-stream"}
         if after is not None:
             headers["last-event-id"] = after
@@ -41,7 +49,12 @@ async def follow(
             async with _platform.closing(transport.events(response)) as events:
                 async for event in events:
                     fruitless = 0
-                    after = event.id if event.id is not None else after
+                    is_placed = event.id is not None and event.id != after
+                    after = event.id if is_placed else after
+                    unplaced = 0 if is_placed else unplaced + 1
+                    if skipped > 0 and not is_last(event):
+                        skipped -= 1
+                        continue
                     yield event
                     if is_last(event):
                         return
@@ -53,7 +66,8 @@ async def follow(
             if not has_begun:
                 raise
             cause = error
-        fruitless += 1
+        # The server ends a long stream without harm.
+        fruitless = 0 if time.monotonic() - began > LONG_SECONDS else fruitless + 1
         if fruitless > MAX_FRUITLESS:
             raise ConnectionError(f"GET {path}: the stream ends again and again") from cause
         await _platform.sleep(delay_before(fruitless) or 0)

@@ -4,20 +4,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Literal
 
 from .._config import make_config
 from .._values import QueryValue, given, path_segment
-from ..errors import NotFoundError
-from ..types import SandboxStatus
+from ..types import Me, SandboxStatus, Usage, Visibility, WorkspaceEvent
 from . import _platform
+from .apps import Apps
+from .databases import Databases
+from .events import PATH as EVENTS_PATH
+from .events import event_query, follow_events
+from .keys import Keys, Ssh
 from .lists import List
+from .resource import delete_if_there
 from .sandbox import Sandbox
 from .scope import Scope
+from .snapshots import Snapshots
+from .templates import Templates
 from .transport import Transport
+from .volumes import Volumes
+from .webhooks import Webhooks
+from .workspaces import Workspaces
 
 
 class Sandboxes:
@@ -40,6 +50,7 @@ class Sandboxes:
         idle_timeout_seconds: int | None = None,
         network: Mapping[str, Any] | None = None,
         volumes: Sequence[Mapping[str, Any]] | None = None,
+        visibility: Visibility | None = None,
         idempotency_key: str | None = None,
     ) -> Sandbox:
         """Makes a sandbox and waits until it runs. A retry never makes a second one."""
@@ -54,6 +65,7 @@ class Sandboxes:
             "idle_timeout_seconds": idle_timeout_seconds,
             "network": network,
             "volumes": volumes,
+            "visibility": visibility,
         }
         info = self._scope.post("", given(fields), creates=True, idempotency_key=idempotency_key)
         return Sandbox(self._transport, info, is_owned=True)
@@ -95,10 +107,7 @@ class Sandboxes:
 
     def delete(self, sandbox_id: str) -> None:
         """Deletes a sandbox by its id. It is no error if there is none."""
-        try:
-            self._scope.below(sandbox_id).delete()
-        except NotFoundError:
-            pass
+        delete_if_there(self._scope.below(sandbox_id))
 
 
 class Offshoot:
@@ -126,6 +135,15 @@ class Offshoot:
         self._transport = Transport(config, http_client)
         self.base_url = config.base_url
         self.sandboxes = Sandboxes(self._transport)
+        self.snapshots = Snapshots(self._transport)
+        self.templates = Templates(self._transport)
+        self.databases = Databases(self._transport)
+        self.volumes = Volumes(self._transport)
+        self.apps = Apps(self._transport)
+        self.webhooks = Webhooks(self._transport)
+        self.keys = Keys(self._transport)
+        self.ssh = Ssh(self._transport)
+        self.workspaces = Workspaces(self._transport)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r})"
@@ -141,6 +159,70 @@ class Offshoot:
     def close(self) -> None:
         """Closes the connections."""
         self._transport.close()
+
+    def me(self) -> Me:
+        """The user and the workspace of the credential."""
+        me: Me = self._transport.json("GET", "/v1/me")
+        return me
+
+    def usage(
+        self,
+        *,
+        begin: str | None = None,
+        end: str | None = None,
+        group_by: Literal["sandbox", "template", "app", "database", "day"] | None = None,
+    ) -> Usage:
+        """What the workspace has used, in seconds and money.
+
+        :param begin: the first day, such as ``2026-03-01``; default: the first of this month
+        :param end: the day or time before which it was used; default: the end of today
+        :param group_by: default: ``day``
+        """
+        query = {"from": begin, "to": end, "group_by": group_by}
+        usage: Usage = self._transport.json("GET", "/v1/usage", query=query)
+        return usage
+
+    def events(
+        self,
+        *,
+        type: str | Sequence[str] | None = None,
+        object: str | None = None,
+        sandbox_id: str | None = None,
+        since: str | datetime | None = None,
+        tail: int | None = None,
+    ) -> Iterator[WorkspaceEvent]:
+        """Yields the events of the workspace, then new ones as they happen. A broken connection is continued without a
+        gap or a repetition.
+
+        :param type: a type, several, or a group such as ``deploy.*``
+        :param object: id of a sandbox, build, deployment, app or database, or the name of a built template
+        :param since: events after the one with this id, or after this time. Without it and ``tail`` the last 100 come
+            first.
+        :param tail: only so many of the latest events at the beginning
+        """
+        return follow_events(self._transport, event_query(type, object, sandbox_id), since, tail)
+
+    def past_events(
+        self,
+        *,
+        type: str | Sequence[str] | None = None,
+        object: str | None = None,
+        sandbox_id: str | None = None,
+        begin: str | datetime | None = None,
+        end: str | datetime | None = None,
+        since: str | datetime | None = None,
+        tail: int | None = None,
+        limit: int | None = None,
+    ) -> List[WorkspaceEvent]:
+        """The events of 90 days, newest first; with ``since`` or ``tail`` in the order of their arrival.
+
+        :param begin: the time of the first
+        :param end: the time before which the last happened
+        :param limit: entries of one page
+        """
+        times: dict[str, QueryValue] = {"from": begin, "to": end, "since": since}
+        query = {**event_query(type, object, sandbox_id), **times, "tail": tail, "limit": limit}
+        return List(self._transport, EVENTS_PATH, query, lambda entry: entry)
 
     def request(
         self,

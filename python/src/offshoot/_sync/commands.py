@@ -186,7 +186,7 @@ class Commands:
     ) -> Command:
         """Starts a command and returns without waiting for it.
 
-        :param stdin_open: keeps the standard input open after ``stdin``, for :meth:`AsyncCommand.write`
+        :param stdin_open: keeps the standard input open after ``stdin``, for :meth:`Command.write`
         :param backpressure: makes the command wait instead of dropping output that a reader has not read
         :param pty: rows and columns of a terminal. All output is then stdout.
         """

@@ -15,6 +15,7 @@ from ..errors import NotFoundError
 from ..types import ArchiveUnpacked, FileEntry, FileWritten
 from . import _platform
 from .scope import Scope
+from .watch import Watch
 
 _OCTETS = {"content-type": "application/octet-stream"}
 
@@ -189,3 +190,15 @@ class Files:
                     archive.write(block)
             archive.seek(0)
             _platform.in_thread(lambda: unpack(archive, Path(folder)))
+
+    def watch(self, path: SandboxPath, *, recursive: bool = False, user: str | None = None) -> Watch:
+        """Watches a directory: from now on no change is missed without an ``overflow``. Use it in a ``with`` block:
+
+            with sandbox.files.watch("/work") as changes:
+                for change in changes: ...
+
+        :param recursive: also the directories in it
+        """
+        watch = Watch(self._scope, {"path": path_bytes(path), "recursive": recursive, "user": user})
+        watch.connect()
+        return watch

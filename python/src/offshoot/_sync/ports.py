@@ -9,6 +9,7 @@ from .._values import given
 from ..errors import TimeoutError
 from ..types import Port
 from . import _platform
+from .links import Links
 from .scope import Scope
 
 LOOK_SECONDS = 0.25
@@ -37,6 +38,10 @@ class Ports:
         """Lists a port, with a label for people."""
         added: Port = self._scope.post("/ports", given({"port": port, "label": label}), idempotent=True)
         return added
+
+    def links(self, port: int) -> Links:
+        """The links that open the port while the sandbox's ``visibility`` is ``private``."""
+        return Links(self._scope.below("ports", str(port)))
 
     def remove(self, port: int) -> None:
         """Removes the label of a port. What listens on it stays."""

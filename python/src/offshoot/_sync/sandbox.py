@@ -9,49 +9,40 @@ from types import TracebackType
 from typing import Any, Literal, cast, overload
 
 from .._output import CommandLine, Encoding, command_body
-from .._values import given
-from ..errors import CommandFailedError, CommandTimeoutError, NotFoundError
+from .._values import QueryValue, given
+from ..errors import CommandFailedError, CommandTimeoutError
 from ..results import CommandExit, ExecResult, OutputChunk
-from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot
+from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
 from ..types import Sandbox as SandboxInfo
 from . import _platform
+from .code import Code
 from .commands import Commands
 from .exec import ExecStream
 from .files import Files
 from .ports import Ports
+from .resource import Resource
 from .scope import Scope
 from .streams import follow
+from .templates import TemplateBuild
+from .terminal import Terminal, open_terminal
 from .transport import Transport
 
 MAX_OUTPUT_CHARS = 16 * 1024 * 1024
 """Of each output in a result. Use ``exec_stream`` for more."""
 
 
-class Sandbox:
+class Sandbox(Resource[SandboxInfo]):
     """A microVM. ``with`` deletes a sandbox that the program has made; one from ``get`` or ``list`` stays."""
 
     def __init__(self, transport: Transport, info: SandboxInfo, *, is_owned: bool) -> None:
+        super().__init__(Scope(transport, "/v1/sandboxes").below(info["id"]), info, is_owned=is_owned)
         self.id = info["id"]
-        self.info = info
-        """The sandbox as the server has last described it."""
-        self._is_owned = is_owned
-        self._scope = Scope(transport, "/v1/sandboxes").below(self.id)
         self.commands = Commands(self._scope)
         """Commands that run on their own."""
         self.files = Files(self._scope)
         self.ports = Ports(self._scope)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.id!r})"
-
-    def __enter__(self) -> Sandbox:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._is_owned:
-            self.delete()
+        self.code = Code(self._scope)
+        """The code interpreter."""
 
     def exec(
         self,
@@ -144,18 +135,6 @@ class Sandbox:
         body = command_body(command, cwd=cwd, env=env, user=user, timeout_seconds=timeout_seconds, stdin=stdin)
         return ExecStream(self._scope, body, encoding)
 
-    def refresh(self) -> SandboxInfo:
-        """Asks the server for the current description."""
-        self.info = self._scope.get()
-        return self.info
-
-    def delete(self) -> None:
-        """Deletes the sandbox. It is no error if it is gone already."""
-        try:
-            self._scope.delete()
-        except NotFoundError:
-            pass
-
     def pause(self) -> Sandbox:
         """Stops the vCPUs. The memory stays."""
         return self._become("/pause")
@@ -175,6 +154,11 @@ class Sandbox:
     def _become(self, path: str, body: object = None) -> Sandbox:
         # A request for the state that the sandbox already has changes nothing, so it may be repeated.
         self.info = self._scope.post(path, body, idempotent=True)
+        return self
+
+    def update(self, *, visibility: Visibility) -> Sandbox:
+        """Changes who may open the preview addresses: everybody, or members of the workspace and links."""
+        self.info = self._scope.patch({"visibility": visibility}, idempotent=True)
         return self
 
     def lifecycle(self) -> Lifecycle:
@@ -204,6 +188,50 @@ class Sandbox:
         """Keeps the memory, devices and disk of this instant. New sandboxes can start from it (``from_snapshot``)."""
         snapshot: Snapshot = self._scope.post("/snapshots", given({"name": name}), creates=True)
         return snapshot
+
+    def make_template(
+        self,
+        name: str,
+        *,
+        memory: bool | None = None,
+        start_cmd: str | None = None,
+        ready_cmd: str | None = None,
+        replace: bool | None = None,
+    ) -> TemplateBuild:
+        """Starts to make a template of the sandbox. :meth:`TemplateBuild.wait` waits for its end.
+
+        :param memory: keeps the processes of this instant; default: only the disk
+        :param replace: replaces an own template of that name
+        """
+        fields = {"name": name, "memory": memory, "start_cmd": start_cmd, "ready_cmd": ready_cmd, "replace": replace}
+        info = self._scope.post("/template", given(fields), creates=True)
+        return TemplateBuild(self._scope.transport, info)
+
+    def terminal(
+        self,
+        command: str | None = None,
+        *,
+        rows: int | None = None,
+        cols: int | None = None,
+        user: str | None = None,
+        cwd: str | None = None,
+        session: str | None = None,
+    ) -> Terminal:
+        """Opens a terminal over a WebSocket.
+
+        :param command: runs under ``sh -c``; default: a login shell
+        :param user: name or numeric id; default: ``root``
+        :param session: name of a terminal that outlives the connection. The next call with the name gets the same one.
+        """
+        query: dict[str, QueryValue] = {
+            "cmd": command,
+            "rows": rows,
+            "cols": cols,
+            "user": user,
+            "cwd": cwd,
+            "session": session,
+        }
+        return open_terminal(self._scope, query)
 
     @overload
     def fork(self, *, metadata: Mapping[str, str] | None = None, count: None = None) -> Sandbox: ...

@@ -1,0 +1,51 @@
+"""Objects of the API."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from typing_extensions import Self
+
+from ..errors import NotFoundError
+from .scope import AsyncScope
+
+Info = TypeVar("Info")
+
+
+class AsyncResource(Generic[Info]):
+    """An object of the API. ``with`` deletes what the program has made; what it has only found stays."""
+
+    def __init__(self, scope: AsyncScope, info: Info, *, is_owned: bool) -> None:
+        self._scope = scope
+        self._is_owned = is_owned
+        self.info: Info = info
+        """As the server has last described it."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._scope.path.rpartition('/')[2]!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_owned:
+            await self.delete()
+
+    async def refresh(self) -> Info:
+        """Asks the server for the current description."""
+        self.info = await self._scope.get()
+        return self.info
+
+    async def delete(self) -> None:
+        """Deletes it. It is no error if it is gone already."""
+        await delete_if_there(self._scope)
+
+
+async def delete_if_there(scope: AsyncScope) -> None:
+    try:
+        await scope.delete()
+    except NotFoundError:
+        pass

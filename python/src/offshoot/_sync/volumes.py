@@ -1,0 +1,111 @@
+# Generated from _async by tools/generate.py. Do not edit.
+"""Volumes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from .._values import QueryValue, given
+from ..types import Volume as VolumeInfo
+from ..types import VolumeSnapshot
+from .lists import List
+from .resource import Resource, delete_if_there
+from .scope import Scope
+from .transport import Transport
+
+
+class Volume(Resource[VolumeInfo]):
+    """Storage that outlives sandboxes. ``with`` deletes a volume that the program has made."""
+
+    def __init__(self, transport: Transport, info: VolumeInfo, *, is_owned: bool) -> None:
+        super().__init__(Scope(transport, "/v1/volumes").below(info["name"]), info, is_owned=is_owned)
+        self.name = info["name"]
+        self.snapshots = VolumeSnapshots(self._scope)
+
+    def resize(self, size_mb: int) -> Volume:
+        """Grows the volume, also under a running sandbox."""
+        self.info = self._scope.patch({"size_mb": size_mb}, idempotent=True)
+        return self
+
+    def clone(self, name: str, *, idempotency_key: str | None = None) -> Volume:
+        """Makes another volume with the content of this instant."""
+        info = self._scope.post("/clone", {"name": name}, creates=True, idempotency_key=idempotency_key)
+        return Volume(self._scope.transport, info, is_owned=True)
+
+
+class VolumeSnapshots:
+    """The snapshots of a volume."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope.below("snapshots")
+
+    def create(self) -> VolumeSnapshot:
+        """Keeps the content of this instant. New volumes can start from it (``from_snapshot``)."""
+        snapshot: VolumeSnapshot = self._scope.post("", creates=True)
+        return snapshot
+
+    def list(self, *, limit: int | None = None) -> List[VolumeSnapshot]:
+        """The snapshots, newest first."""
+        return self._scope.list("", {"limit": limit})
+
+    def delete(self, snapshot_id: str) -> None:
+        """Deletes a snapshot. It is no error if there is none."""
+        delete_if_there(self._scope.below(snapshot_id))
+
+
+class Volumes:
+    """The volumes of a workspace."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._scope = Scope(transport, "/v1/volumes")
+
+    def create(
+        self,
+        name: str,
+        *,
+        size_mb: int | None = None,
+        from_snapshot: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Volume:
+        """Makes a volume.
+
+        :param size_mb: default: 256
+        :param from_snapshot: id of a snapshot of a volume
+        :raises ConflictError: there is one of that name
+        """
+        body = given({"name": name, "size_mb": size_mb, "from_snapshot": from_snapshot})
+        info = self._scope.post("", body, creates=True, idempotency_key=idempotency_key)
+        return Volume(self._transport, info, is_owned=True)
+
+    def get(self, name: str) -> Volume:
+        """
+        :raises NotFoundError: there is none
+        """
+        return Volume(self._transport, self._scope.below(name).get(), is_owned=False)
+
+    def list(
+        self,
+        *,
+        name: str | None = None,
+        attached: bool | None = None,
+        created_after: str | datetime | None = None,
+        created_before: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> List[Volume]:
+        """The volumes, newest first."""
+        query: dict[str, QueryValue] = {
+            "name": name,
+            "attached": attached,
+            "created_after": created_after,
+            "created_before": created_before,
+            "limit": limit,
+        }
+        return List(self._transport, "/v1/volumes", query, lambda info: Volume(self._transport, info, is_owned=False))
+
+    def delete(self, name: str) -> None:
+        """Deletes a volume. It is no error if there is none.
+
+        :raises ConflictError: a sandbox has it
+        """
+        delete_if_there(self._scope.below(name))

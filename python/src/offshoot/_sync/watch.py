@@ -1,0 +1,88 @@
+# Generated from _async by tools/generate.py. Do not edit.
+"""Changes in a directory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from .._retry import delay_before
+from .._values import QueryValue, shown_path
+from ..errors import ConnectionError, NotFoundError, OffshootError, ServerError
+from ..results import FileChange
+from . import _platform
+from .scope import Scope
+
+MAX_FRUITLESS = 8
+"""Connections in a row that bring no change."""
+
+
+class Watch:
+    """The changes in a directory. Iterate over it; ``with`` ends it. After a broken connection it continues with the
+    change ``overflow``."""
+
+    def __init__(self, scope: Scope, query: dict[str, QueryValue]) -> None:
+        self._scope = scope
+        self._query = query
+        self._response: Any = None
+        self._events: Any = None
+
+    def connect(self) -> None:
+        transport = self._scope.transport
+        self._response = transport.stream(
+            "GET", f"{self._scope.path}/fs/watch", query=self._query, headers={"accept": "text/event-stream"}
+        )
+        self._events = transport.events(self._response)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the watch."""
+        if self._events is not None:
+            _platform.close_iterator(self._events)
+        # An iterator that was never begun closes nothing.
+        _platform.close_response(self._response)
+
+    def __iter__(self) -> Iterator[FileChange]:
+        """Yields the changes, until the sandbox is deleted.
+
+        :raises OffshootError: the directory is gone, or the VM
+        :raises ConnectionError: several attempts in a row to continue have failed
+        """
+        fruitless = 0
+        while True:
+            cause: Exception | None = None
+            try:
+                if self._events is None:
+                    self.connect()
+                    # Only now: a list that the caller makes before the new watch would miss what follows it.
+                    yield FileChange("overflow")
+                for event in self._events:
+                    fruitless = 0
+                    data = json.loads(event.data)
+                    if event.event == "error":
+                        raise OffshootError(data["error"])
+                    yield _change(event.event, data)
+            except NotFoundError:
+                return
+            except (ConnectionError, ServerError) as error:
+                cause = error
+            # An agent that restarts ends the stream, too.
+            self._events = None
+            fruitless += 1
+            if fruitless > MAX_FRUITLESS:
+                raise ConnectionError("the directory could not be watched") from cause
+            _platform.sleep(delay_before(fruitless) or 0)
+
+
+def _change(kind: Any, data: dict[str, Any]) -> FileChange:
+    to = shown_path(data, "to") if "to" in data else None
+    return FileChange(kind, shown_path(data, "path"), to, data.get("is_dir", False))

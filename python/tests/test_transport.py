@@ -9,7 +9,18 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from offshoot import ConfigurationError, ConnectionError, LimitError, NotFoundError, Offshoot, ServerError, _retry
+from offshoot import (
+    ConfigurationError,
+    ConnectionError,
+    ForksLeftError,
+    LimitError,
+    NotFoundError,
+    Offshoot,
+    OffshootError,
+    ServerError,
+    _retry,
+    explore,
+)
 from offshoot._sse import SseParser
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -104,6 +115,80 @@ def test_continues_a_broken_stream_of_events() -> None:
     seen = [number for number, _ in client.sandboxes.get("a").events(since=0)]
     assert seen == [1, 2, 3, 4]
     assert [request.headers.get("last-event-id") for request in requests[1:]] == [None, "2", "2", "2", "3", "4"]
+
+
+def test_follows_the_events_of_a_workspace_from_a_position() -> None:
+    def event(number: str) -> dict[str, str]:
+        return {"id": number, "type": "x"}
+
+    broken = httpx.Response(200, content=b": no event yet\n\n")
+    live = httpx.Response(200, content=b'id: 1-8\ndata: {"id": "1-8"}\n\n')
+    client, requests = client_of(
+        # Before the client follows, so that it has a position even if the stream breaks before its first event.
+        httpx.Response(200, json=[event("1-6")]),
+        httpx.Response(200, json=[event("1-4"), event("1-7")]),
+        broken,
+        live,
+    )
+    followed = client.events(type=["a.*", "b.c"], tail=2)
+    assert [next(followed)["id"] for _ in range(3)] == ["1-4", "1-7", "1-8"]
+    assert [str(request.url).partition("/v1/events")[2] for request in requests] == [
+        "?tail=1",
+        "?type=a.%2A,b.c&tail=2",
+        "?type=a.%2A,b.c&follow=true",
+        "?type=a.%2A,b.c&follow=true",
+    ]
+    assert [request.headers.get("last-event-id") for request in requests[2:]] == ["1-7", "1-7"]
+    client, requests = client_of(httpx.Response(200, json=[]), live)
+    assert next(client.events(tail=0))["id"] == "1-8"
+    assert requests[1].url.params["since"] == "1970-01-01T00:00:00.000Z"
+
+
+def test_continues_a_log_whose_position_stands_for_several_lines() -> None:
+    app = {"id": "a", "url": "http://a"}
+    client, requests = client_of(
+        httpx.Response(200, json=app),
+        httpx.Response(200, content=b"data: one\n\nid: 5\ndata: two\n\ndata: three\n\n"),
+        httpx.Response(200, content=b"data: three\n\nid: 9\ndata: four\n\nevent: done\ndata:\n\n"),
+    )
+    assert list(client.apps.get("a").follow_logs()) == ["one", "two", "three", "four"]
+    assert requests[2].headers["last-event-id"] == "5"
+
+
+def test_says_that_a_watch_has_lost_changes() -> None:
+    def change(path: str) -> bytes:
+        return b"event: created\ndata: %s\n\n" % json.dumps({"path": path, "is_dir": False}).encode()
+
+    client, requests = client_of(
+        httpx.Response(200, json=INFO),
+        httpx.Response(200, content=change("/a")),
+        httpx.Response(503),
+        httpx.Response(200, content=change("/b") + b'event: error\ndata: {"error": "the directory is gone"}\n\n'),
+    )
+    seen = []
+    with (
+        client.sandboxes.get("a").files.watch("/") as changes,
+        pytest.raises(OffshootError, match="the directory is gone"),
+    ):
+        for each in changes:
+            seen.append((each.type, each.path))
+            # An overflow comes when the new watch is active.
+            assert len(requests) == (2 if each.path == "/a" else 4)
+    assert seen == [("created", "/a"), ("overflow", ""), ("created", "/b")]
+
+
+def test_names_the_forks_that_a_search_has_left() -> None:
+    client, _ = client_of(
+        httpx.Response(200, json=INFO), httpx.Response(201, json={**INFO, "id": "fork"}), *[httpx.Response(403)] * 2
+    )
+
+    def rate(_: None, __: object) -> float:
+        raise LookupError("no score")
+
+    with pytest.raises(ForksLeftError, match="fork") as left:
+        explore(client.sandboxes.get("a"), {"only": lambda _: None}, score=rate)
+    assert left.value.sandbox_ids == ["fork"]
+    assert isinstance(left.value.__cause__, LookupError)
 
 
 def test_says_that_a_command_was_lost_with_its_connection() -> None:

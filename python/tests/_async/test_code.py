@@ -38,6 +38,14 @@ async def test_runs_code_and_keeps_its_state(interpreter: AsyncSandbox, sandbox:
     with pytest.raises(CommandTimeoutError) as late:
         await interpreter.code.run("print('begun')\nwhile True: pass", timeout_seconds=1)
     assert late.value.stdout == "begun\n"
+
+    def stop(_: object) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        await interpreter.code.run("print('begun')\nwhile True: pass", on_output=stop)
+    # Leaving the call has interrupted the loop.
+    assert (await interpreter.code.run("x")).text == "6"
     with pytest.raises(ConflictError):
         await sandbox.code.run("1")
 

@@ -39,6 +39,14 @@ def test_runs_code_and_keeps_its_state(interpreter: Sandbox, sandbox: Sandbox) -
     with pytest.raises(CommandTimeoutError) as late:
         interpreter.code.run("print('begun')\nwhile True: pass", timeout_seconds=1)
     assert late.value.stdout == "begun\n"
+
+    def stop(_: object) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        interpreter.code.run("print('begun')\nwhile True: pass", on_output=stop)
+    # Leaving the call has interrupted the loop.
+    assert (interpreter.code.run("x")).text == "6"
     with pytest.raises(ConflictError):
         sandbox.code.run("1")
 

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GitHost } from '../setup/git-host.ts'
-import { type Credentials, Offshoot, type StartOptions } from '../setup/offshoot.ts'
+import { Offshoot, type StartOptions } from '../setup/offshoot.ts'
 import { useServerWithRegistries } from '../setup/published-client-server.ts'
 
 const run = promisify(execFile)
@@ -45,6 +45,7 @@ async function outputOf(file: string, args: readonly string[], options: ExecFile
 
 const check = (tools: string, ...args: string[]) => outputOf(tools, ['-m', ...args], { cwd: project })
 
+const ALL_PASSED = /^\d+ passed, \d+ deselected in/m
 /** Tests that need further templates, each with a server of its own. */
 const WITH_TEMPLATES = { code: 'code-interpreter', databases: 'postgres-16' } as const
 
@@ -85,18 +86,20 @@ describe('the SDK for Python', () => {
     own('apps', () => ({ templates: ['minimal', 'base', 'app'], env: { OFFSHOOT_EGRESS_ALLOW: git.exception } })),
   )
 
-  /** Runs tests of the package with its wheel. */
-  async function test({ base_url: url, api_key: key, jwt }: Credentials, ...args: string[]): Promise<void> {
+  /** The report of the package's tests, which use its wheel. @param names an expression of pytest */
+  async function report({ credentials, dataDir }: Offshoot, names: string): Promise<string> {
+    const { base_url: url, api_key: key, jwt } = credentials
     const env = {
       ...process.env,
       OFFSHOOT_BASE_URL: url,
       OFFSHOOT_API_KEY: key,
       OFFSHOOT_TEST_JWT: jwt,
+      OFFSHOOT_TEST_MAIL: join(dataDir, 'control/mail'),
       OFFSHOOT_TEST_GIT_URL: git.urlOf('app'),
       PYTHONDONTWRITEBYTECODE: '1',
     }
     const options = { cwd: join(folder, 'program'), env, timeout: RUN_MS }
-    expect(await outputOf(python, ['-m', 'pytest', ...args], options)).toMatch(/^\d+ passed in/m)
+    return outputOf(python, ['-m', 'pytest', '-k', names], options)
   }
 
   it('has generated files that match the API and the asynchronous client', async () => {
@@ -137,14 +140,14 @@ describe('the SDK for Python', () => {
     }
     await cp(join(repository, 'docs/sdk-python.md'), join(folder, 'docs/sdk-python.md'))
     const others = Object.keys(WITH_TEMPLATES).map((name) => `not ${name}`)
-    await test(server().credentials, '-k', others.join(' and '))
+    expect(await report(server(), others.join(' and '))).toMatch(ALL_PASSED)
   })
 
   describe.each(Object.entries(WITH_TEMPLATES))('with a server for the tests of %s', (name, template) => {
     const further = useServerWithRegistries(own(name, () => ({ templates: ['minimal', template] })))
 
     it('works, too', { timeout: RUN_MS }, async () => {
-      await test(further().credentials, '-k', name)
+      expect(await report(further(), name)).toMatch(ALL_PASSED)
     })
   })
 })

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import uuid
 from pathlib import Path
 
@@ -158,7 +159,16 @@ def test_follows_the_events_of_a_workspace(client: Offshoot) -> None:
         client.past_events(since="never").all()
 
 
-def test_makes_keys(client: Offshoot, user: Offshoot) -> None:
+def mailed_invitation(email: str) -> str:
+    """The secret of an invitation. Without a mail server, mails are files."""
+    mails = [path.read_text() for path in Path(os.environ["OFFSHOOT_TEST_MAIL"]).iterdir()]
+    [mail] = [text for text in mails if email in text and "/accept" in text]
+    found = re.search(r"invites/(\S+)/accept", mail.replace("=\r\n", "").replace("=\n", ""))
+    assert found is not None
+    return found[1]
+
+
+def test_makes_keys(client: Offshoot, user: Offshoot, newcomer: Offshoot) -> None:
     with pytest.raises(AuthenticationError):
         client.keys.create()
     key = user.keys.create(name=new_name(), expires_in_days=1, scopes=["volumes:read"])
@@ -173,6 +183,9 @@ def test_makes_keys(client: Offshoot, user: Offshoot) -> None:
     token = user.keys.create_access_token(expires_in_seconds=60, scopes=["volumes:read"])
     with Offshoot(api_key=token["token"]) as reader:
         reader.volumes.list().all()
+    newcomer.keys.create(name="a")
+    newcomer.keys.delete_all()
+    assert newcomer.keys.list().all() == []
     me = user.me()
     assert me["auth_method"] == "jwt"
     assert (client.usage(group_by="template"))["total"]
@@ -188,6 +201,25 @@ def test_lets_users_in_by_ssh(user: Offshoot) -> None:
     user.ssh.delete_key(key["id"])
     assert (user.ssh.create_certificate(public_key))["certificate"]
     assert (user.ssh.gateway())["host"]
+
+
+def test_invites_members(user: Offshoot, newcomer: Offshoot) -> None:
+    org = (user.me())["org"]["id"]
+    unwanted = user.workspaces.invite(org, f"{new_name()}@example.com")
+    user.workspaces.delete_invitation(org, unwanted["id"])
+    user.workspaces.delete_invitation(org, unwanted["id"])
+    me = (newcomer.me())["user"]
+    invitation = user.workspaces.invite(org, me["email"], role="admin")
+    listed = user.workspaces.invitations(org, email=me["email"]).all()
+    assert [each["id"] for each in listed] == [invitation["id"]]
+    with pytest.raises(NotFoundError):
+        newcomer.workspaces.accept_invitation("unknown")
+    joined = newcomer.workspaces.accept_invitation(mailed_invitation(me["email"]))
+    assert (joined["id"], joined["role"]) == (org, "admin")
+    assert (user.workspaces.update_member(org, me["id"], role="member"))["role"] == "member"
+    user.workspaces.remove_member(org, me["id"])
+    with pytest.raises(NotFoundError):
+        newcomer.workspaces.get(org)
 
 
 def test_keeps_workspaces(user: Offshoot) -> None:
@@ -207,12 +239,6 @@ def test_keeps_workspaces(user: Offshoot) -> None:
         # The plan of the new workspace has no room for a second member.
         with pytest.raises(BadRequestError, match="seat limit"):
             user.workspaces.invite(made["id"], "guest@example.com")
-        invitation = user.workspaces.invite(current, f"{new_name()}@example.com", role="admin")
-        listed = user.workspaces.invitations(current, email=invitation["email"]).all()
-        assert [each["id"] for each in listed] == [invitation["id"]]
-        user.workspaces.delete_invitation(current, invitation["id"])
-        with pytest.raises(NotFoundError):
-            user.workspaces.accept_invitation("unknown")
     finally:
         user.workspaces.delete(made["id"])
     user.workspaces.delete(made["id"])

@@ -114,4 +114,22 @@ describe('events of 90 days', () => {
     await Promise.all(Array.from({ length: 5 }, () => new EventPartitions(harness.pool).ensure([day])))
     expect((await partitions()).filter((name) => name === 'events_2026_01_05')).toHaveLength(1)
   })
+
+  it('are read in the order of their transactions, also where their numbers get another digit', async () => {
+    const reader = await harness.tenant(control, 'reader')
+    const now = Date.now()
+    await store([0, 1, 2, 3].map((n) => record(now + n, 'sandbox.paused', reader)))
+    const renumber = `update events set xid = (8 + place)::text::xid8
+      from (select seq as of, row_number() over (order by ts) - 1 as place from events where workspace_id = $1) as places
+      where seq = of and workspace_id = $1`
+    await harness.pool.query(renumber, [reader.workspaceId])
+    const positions = async (query: string) => {
+      const { body } = await get(query, reader.key)
+      return (body as { id: string }[]).map(({ id }) => id.split('-')[0])
+    }
+    expect(await positions('tail=9')).toEqual(['8', '9', '10', '11'])
+    expect(await positions('tail=2')).toEqual(['10', '11'])
+    const [first] = (await get('tail=9', reader.key)).body
+    expect(await positions(`since=${first.id}&limit=2`)).toEqual(['9', '10'])
+  })
 })

@@ -56,12 +56,12 @@ export class PostgresEvents implements EventStore {
   }
 
   async arrived(filter: EventFilter, after: EventPosition, limit: number): Promise<readonly WorkspaceEvent[]> {
-    return this.#read([...conditionsOf(filter), ...isComplete(after)], sql`xid, seq`, limit)
+    return this.#read([...conditionsOf(filter), ...isComplete(after)], sql`events.xid, seq`, limit)
   }
 
   async tail(filter: EventFilter, after: EventPosition, count: number): Promise<readonly WorkspaceEvent[]> {
     const conditions = [...conditionsOf(filter), ...isComplete(after)]
-    return (await this.#read(conditions, sql`xid desc, seq desc`, count)).toReversed()
+    return (await this.#read(conditions, sql`events.xid desc, seq desc`, count)).toReversed()
   }
 
   async end(): Promise<EventPosition> {
@@ -81,6 +81,7 @@ export class PostgresEvents implements EventStore {
     order: RawBuilder<unknown>,
     limit: number,
   ): Promise<readonly WorkspaceEvent[]> {
+    // "order by xid" would be the text of the output.
     const { rows } = await sql<Row>`
       select xid::text, seq, ts, kind, object_id, agent_id, type, code, message, metadata from events
       where ${sql.join(conditions, sql` and `)} order by ${order} limit ${limit}`.execute(this.#database.db)

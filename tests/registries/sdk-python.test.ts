@@ -13,7 +13,7 @@ import { useServerWithRegistries } from '../setup/published-client-server.ts'
 const run = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../..')
 const project = join(repository, 'python')
-const RUN_MS = 400_000
+const RUN_MS = 900_000
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 const GENERATED = ['src/offshoot/types.py', 'src/offshoot/_sync', 'tests/_sync']
 

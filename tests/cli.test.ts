@@ -1,11 +1,16 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CommandLine } from './setup/cli.ts'
-import { CuttingProxy } from './setup/cutting-proxy.ts'
+import { CommandLine, PROGRAM } from './setup/cli.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
+import { until } from './setup/until.ts'
+
+const execute = promisify(execFile)
 
 let offshoot: Offshoot
 let cli: CommandLine
@@ -108,102 +113,159 @@ sys.exit(os.waitstatus_to_exitcode(status))
   })
 })
 
-/** Every entry below a folder: type, mode, modification time and content. */
-async function describeTree(folder: string): Promise<Record<string, unknown>> {
-  const found: Record<string, unknown> = {}
-  for (const name of (await readdir(folder, { recursive: true })).toSorted()) {
-    const path = join(folder, name)
-    const stats = await lstat(path)
-    const mode = (stats.mode & 0o777).toString(8)
-    if (stats.isSymbolicLink()) found[name] = await readlink(path)
-    else if (stats.isDirectory()) found[name] = mode
-    else found[name] = [mode, Math.floor(stats.mtimeMs / 1000), (await readFile(path)).toString('base64url')]
-  }
-  return found
+/** Whether a process of the sandbox has such a command line. The brackets keep the search from finding itself. */
+async function runs(pattern: string): Promise<boolean> {
+  const found = await offshoot.exec(id, `grep -q '[${pattern[0]}]${pattern.slice(1)}' /proc/[0-9]*/cmdline`)
+  return found.exit_code === 0
 }
 
 const local = (name: string) => join(cli.folder, name)
 
-describe('cp', () => {
-  const LARGE_BYTES = 9_000_000
-  beforeAll(async () => {
-    await mkdir(local('tree/sub/empty folder'), { recursive: true })
-    for (const name of [
-      'plain',
-      ' spaces ',
-      'quote\'"$`*',
-      'new\nline',
-      '-rf',
-      'grün',
-      '深い',
-      `${'x'.repeat(250)}.txt`,
-    ])
-      await writeFile(local(`tree/${name}`), `content of ${name}`)
-    await mkdir(local(`tree/${'deep/'.repeat(40)}`), { recursive: true })
-    await writeFile(local(`tree/${'deep/'.repeat(40)}end`), '')
-    await writeFile(local('tree/sub/large'), randomBytes(LARGE_BYTES))
-    await writeFile(local('tree/run.sh'), '#!/bin/sh', { mode: 0o755 })
-    await writeFile(local('tree/secret'), 'x', { mode: 0o600 })
-    await symlink('sub/large', local('tree/link'))
-    await symlink('../nowhere', local('tree/sub/dangling'))
-    await utimes(local('tree/plain'), 1_000_000_000, 1_000_000_000)
-    await chmod(local('tree/sub/empty folder'), 0o700)
-  })
-
-  it('copies a folder both ways: odd names, modes, times, links, empty folders', async () => {
-    await cli.ok(['cp', 'tree', 'one:/srv/there'])
-    expect(await cli.ok(['sandbox', 'exec', 'one', 'cat /srv/there/-rf; stat -c %u%a /srv/there/run.sh'])).toBe(
-      'content of -rf0755',
+describe('the workspace', () => {
+  it('tells what happens in it', async () => {
+    const [last] = await cli.json(['events', '--tail', '1', '--type', 'sandbox.running'])
+    const following = cli.run(['events', '-f', '--json', '--since', last.id, '--sandbox', 'one'], {
+      until: (stdout) => stdout.includes('sandbox.resumed'),
+    })
+    await cli.ok(['sandbox', 'pause', 'one'])
+    await cli.ok(['sandbox', 'resume', 'one'])
+    const { code, stdout } = await following
+    const types = stdout
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { type: string }).type]))
+    expect(code).toBe(0)
+    expect(types.slice(-2)).toEqual(['sandbox.paused', 'sandbox.resumed'])
+    expect(await cli.ok(['events', '-n', '5', '--sandbox', 'one'])).toMatch(
+      new RegExp(`^\\S+Z  ${id.slice(0, 8)}  sandbox.resumed  `, 'm'),
     )
-    await cli.ok(['cp', `${id}:/srv/there`, 'back'])
-    expect(await describeTree(local('back'))).toEqual(await describeTree(local('tree')))
-    expect(await cli.json(['cp', 'one:/srv/there', 'back'])).toMatchObject({ left_out: [] })
-    expect(await readdir(local('back/there/sub'))).toHaveLength(3)
   })
 
-  it('continues after broken connections, and brings every byte', async () => {
-    for (const [from, to, result] of [
-      ['tree', 'one:/srv/cut', null],
-      ['one:/srv/cut', 'cut', 'cut'],
-      ['one:/srv/cut/sub/large', 'large', null],
-    ] as const) {
-      const proxy = await CuttingProxy.to(offshoot.credentials.base_url, LARGE_BYTES / 3, 2)
-      expect(await cli.run(['cp', from, to], { env: { OFFSHOOT_BASE_URL: proxy.url } })).toMatchObject({ code: 0 })
-      expect(proxy.cuts).toBe(2)
-      await proxy.close()
-      if (result !== null) expect(await describeTree(local(result))).toEqual(await describeTree(local('tree')))
+  it('has API keys, which an account makes and revokes', async () => {
+    const path = join(offshoot.dataDir, 'credentials.json')
+    const { email, password } = JSON.parse(await readFile(path, 'utf8')) as Record<'email' | 'password', string>
+    const env = { OFFSHOOT_API_KEY: '' }
+    const account = async (...argv: readonly string[]) => {
+      const ran = await cli.run(argv, { env })
+      expect(ran).toMatchObject({ code: 0 })
+      return ran.stdout.trim()
     }
-    expect((await readFile(local('large'))).equals(await readFile(local('tree/sub/large')))).toBe(true)
+    expect(await cli.run(['login', '--email', email], { env, stdin: `${password}\n` })).toMatchObject({ code: 0 })
+    const key = await account('key', 'create', 'ci', '--scope', 'sandboxes:read', '--expires', '30d')
+    expect(await cli.ok(['sandbox', 'ls', '-q'], { env: { OFFSHOOT_API_KEY: key } })).toBe(id)
+    expect(await account('key', 'ls')).toMatch(/^ofs_\S+ +ci +sandboxes:read +\d+s +/m)
+    expect(await account('key', 'rm', 'ci')).toBe(key.slice(0, key.lastIndexOf('_')))
+    expect(await cli.run(['sandbox', 'ls'], { env: { OFFSHOOT_API_KEY: key } })).toMatchObject({ code: 4 })
+    expect(await cli.run(['key', 'create', 'x', '--scope', 'everything'], { env })).toMatchObject({ code: 1 })
+    expect(await cli.run(['key', 'ls'])).toMatchObject({ code: 4, stdout: '' })
+    await account('logout')
   })
 
-  it('copies single files, between sandboxes, and contents of folders', async () => {
-    await cli.ok(['cp', 'tree/run.sh', 'one:/srv/new/'])
-    await cli.ok(['cp', 'one:/srv/new/run.sh', 'one:/srv/new/again'])
-    await cli.ok(['cp', 'one:/srv/new', 'one:/srv/copied'])
-    await cli.ok(['cp', 'tree/sub/.', 'one:/srv/copied'])
-    await cli.ok(['cp', 'one:/srv/copied/again', '.'])
-    expect((await lstat(local('again'))).mode & 0o777).toBe(0o755)
-    expect(await cli.ok(['sandbox', 'exec', 'one', 'cd /srv/copied; ls'])).toBe(
-      ['again', 'dangling', 'empty folder', 'large', 'run.sh'].join('\n'),
-    )
+  it('shows its hosts to an operator', async () => {
+    expect(await cli.run(['host', 'ls'])).toMatchObject({ code: 4 })
+    const path = join(offshoot.dataDir, 'credentials.json')
+    const { operator_key: key } = JSON.parse(await readFile(path, 'utf8')) as { operator_key: string }
+    const shown = await cli.ok(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
+    expect(shown).toMatch(/^[0-9a-f-]{36} +up +1 +.+ MiB|GiB .+ of .+ GiB$/m)
+  })
+})
+
+describe('other programs', () => {
+  it('enter sandboxes by OpenSSH, with a certificate that is renewed', async () => {
+    const env = { HOME: cli.folder }
+    expect(await cli.spawn(['ssh-config', '--write'], { env })).toMatchObject({ code: 0, stdout: '' })
+    const config = local('.ssh/config')
+    const ssh = async (...args: readonly string[]) =>
+      (await execute('ssh', ['-F', config, '-o', 'BatchMode=yes', ...args], { env: { ...process.env, ...cli.env } }))
+        .stdout
+    expect(await ssh('one.offshoot', 'echo by name')).toBe('by name\n')
+    const certificate = local('ssh/id_ed25519-cert.pub')
+    await writeFile(certificate, 'expired')
+    await utimes(certificate, 1_000_000_000, 1_000_000_000)
+    expect(await ssh(`${id}@offshoot`, 'echo by id')).toBe('by id\n')
+    expect((await stat(certificate)).mtimeMs).toBeGreaterThan(Date.now() - 3_600_000)
+    expect((await stat(local('ssh/id_ed25519'))).mode & 0o777).toBe(0o600)
+    expect((await readFile(config, 'utf8')).match(/^Include /gm)).toHaveLength(1)
   })
 
-  it('refuses what cannot be', async () => {
-    const refusals = await Promise.all(
-      [
-        ['tree', 'back'],
-        ['tree', 'one:srv'],
-        ['one:/srv/there', 'one:/srv/there/below'],
-        ['nothing', 'one:/srv'],
-        ['one:/nothing', '.'],
-        ['tree', 'nobody:/srv'],
-        ['one:/srv/there', 'tree/plain'],
-        ['tree', 'one:/etc/passwd'],
-        ['one:/dev/null', '.'],
-      ].map(async (paths) => cli.run(['cp', ...paths])),
+  it('complete command lines in bash', async () => {
+    await mkdir(local('bin'))
+    await writeFile(local('bin/offshoot'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 })
+    const complete = async (...words: readonly string[]) => {
+      const script = `source <(offshoot completion bash); COMP_WORDS=(offshoot "$@"); COMP_CWORD=$#; _offshoot
+        printf '%s\\n' "\${COMPREPLY[@]}"`
+      const env = { ...process.env, ...cli.env, PATH: `${local('bin')}:${process.env['PATH'] ?? ''}` }
+      return (await execute('bash', ['-c', script, 'bash', ...words], { env })).stdout.trim().split('\n')
+    }
+    expect(await complete('sand')).toEqual(['sandbox'])
+    expect(await complete('sandbox', 'e')).toEqual(['exec', 'events'])
+    expect(await complete('sandbox', 'ls', '--status', 'pau')).toEqual(['paused'])
+    expect(await complete('sandbox', 'create', '--on-t')).toEqual(['--on-timeout'])
+    expect(await complete('sandbox', 'pause', 'on')).toEqual(['one'])
+    expect(await complete('sandbox', 'pause', id.slice(0, 6))).toEqual([id])
+    expect(await complete('sandbox', 'create', '-t', 'mini')).toEqual(['minimal'])
+    expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish'])
+    expect(await complete('nothing', '')).toEqual([''])
+  })
+
+  it('use sandboxes by the Model Context Protocol', async () => {
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    const env = { PATH: process.env['PATH'] ?? '', ...cli.env }
+    const transport = new StdioClientTransport({ command: process.execPath, args: [PROGRAM, 'mcp'], env })
+    await client.connect(transport)
+    const run = async (cmd: string, options: { signal?: AbortSignal } = {}) =>
+      (await client.callTool({ name: 'run_command', arguments: { sandbox_id: id, cmd } }, options)).structuredContent
+    expect(await run('echo out; exit 3')).toMatchObject({ stdout: 'out\n', exit_code: 3 })
+    const cancel = new AbortController()
+    const running = run('sleep 4321', { signal: cancel.signal })
+    await until('the command', async () => runs('sleep.4321'))
+    cancel.abort('enough')
+    await expect(running).rejects.toThrow('enough')
+    await until('the end of the command', async () => !(await runs('sleep.4321')))
+    await client.close()
+    expect(await cli.spawn(['mcp'], { env: { OFFSHOOT_API_KEY: '' } })).toMatchObject({ code: 4, stdout: '' })
+  })
+})
+
+describe('secrets', () => {
+  it('appear in no output, log or list of processes', async () => {
+    const secret = cli.env['OFFSHOOT_API_KEY'] ?? ''
+    const waiting = new AbortController()
+    const lines = [
+      ['sandbox', 'exec', 'one', 'sleep 1000'],
+      ['sandbox', 'logs', '-f', 'one'],
+      ['events', '-f'],
+    ]
+    const running = lines.map(async (argv) => cli.spawn(argv, { signal: waiting.signal }))
+    await until('the command', async () => runs('sleep.1000'))
+    const processes = await Promise.all(
+      (await readdir('/proc')).map(async (pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
     )
-    expect(refusals.map(({ code }) => code)).toEqual([2, 2, 2, 3, 3, 3, 1, 1, 1])
-    for (const { stderr } of refusals) expect(stderr).toMatch(/^offshoot: [^\n]+\n(Usage: offshoot cp [^\n]+\n)?$/)
+    waiting.abort()
+    const outputs = (await Promise.all(running)).flatMap(({ stdout, stderr }) => [stdout, stderr])
+    outputs.push((await cli.run(['login'], { stdin: secret, env: { OFFSHOOT_API_KEY: '' } })).stderr)
+    expect((await stat(local('config.json'))).mode & 0o777).toBe(0o600)
+    outputs.push(await cli.ok(['whoami']), await cli.ok(['whoami', '--json']))
+    await cli.ok(['logout'])
+    const logs = await Promise.all((['control', 'agent', 'edge'] as const).map(async (name) => offshoot.log(name)))
+    const mine = processes.filter((line) => lines.some((argv) => line.includes(argv.join('\0'))))
+    expect(mine.length).toBeGreaterThanOrEqual(lines.length)
+    for (const text of [...processes, ...outputs, ...logs]) expect(text.includes(secret)).toBe(false)
+  })
+})
+
+describe('docs/cli.md', () => {
+  it('has examples that work, in their order', async () => {
+    const page = await readFile(join(import.meta.dirname, '../docs/cli.md'), 'utf8')
+    const blocks = [...page.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
+    const lines = blocks.flatMap((block) => [...block.matchAll(/^ *offshoot (.*?)(?: +#.*)?$/gm)])
+    expect(lines.length).toBeGreaterThan(20)
+    await mkdir(local('site'))
+    await writeFile(local('site/index.html'), 'hello')
+    for (const [, line = ''] of lines) {
+      const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+      expect({ line, ...(await cli.run(words)) }).toMatchObject({ line, code: 0 })
+    }
+    expect(await readFile(local('copy/index.html'), 'utf8')).toBe('hello')
   })
 })
 

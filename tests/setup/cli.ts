@@ -18,9 +18,11 @@ interface RunOptions {
   readonly stdin?: string | Buffer
   readonly env?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** Interrupts the program when its output so far is enough. */
+  readonly until?: (stdout: string) => boolean
 }
 
-const PROGRAM = resolve(import.meta.dirname, '../../packages/cli/bin/offshoot.mjs')
+export const PROGRAM = resolve(import.meta.dirname, '../../packages/cli/bin/offshoot.mjs')
 
 /** The command `offshoot` with a configuration of its own and the key of a server. */
 export class CommandLine {
@@ -47,12 +49,19 @@ export class CommandLine {
   }
 
   /** Runs a command line in this process, which is quick. */
-  async run(argv: readonly string[], { stdin = '', env = {}, signal }: RunOptions = {}): Promise<Finished> {
+  async run(argv: readonly string[], { stdin = '', env = {}, signal, until }: RunOptions = {}): Promise<Finished> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const outputs = Promise.all([text(stdout), text(stderr)])
     const input = Readable.from([Buffer.from(stdin)]) as unknown as NodeJS.ReadStream
     const surroundings = { env: { ...this.env, ...env }, cwd: this.folder, stdin: input, stdout, stderr }
-    const code = await run(argv, surroundings, signal ?? new AbortController().signal)
+    const enough = new AbortController()
+    let seen = ''
+    if (until !== undefined)
+      stdout.on('data', (chunk: Buffer) => {
+        seen += chunk.toString()
+        if (until(seen)) enough.abort(new Error('SIGINT'))
+      })
+    const code = await run(argv, surroundings, signal ?? enough.signal)
     stdout.end()
     stderr.end()
     const [out, err] = await outputs

@@ -12,6 +12,11 @@ import { type Help, type Parsed, parse } from './frame/program.ts'
 export async function run(argv: readonly string[], surroundings: Surroundings, signal: AbortSignal): Promise<number> {
   let form: string | null = null
   try {
+    // What the scripts of `offshoot completion` call. Commander would read options in the words.
+    if (argv[0] === '__complete') {
+      const { complete } = await import('./completion/complete.ts')
+      return await complete(argv.slice(1), groups, commands, surroundings)
+    }
     const parsed: Parsed | Help = parse(argv, groups, commands)
     if ('help' in parsed) {
       surroundings.stdout.write(parsed.help)

@@ -59,6 +59,12 @@ export class Cli {
     return this.#api
   }
 
+  /** The credential of `api()`, for connections that the SDK does not make. Keep it out of output and addresses. */
+  async bearer(): Promise<string> {
+    const { credentialOf } = await import('./credential.ts')
+    return credentialOf(this)()
+  }
+
   /** The configuration was written: read it again. */
   forget(): void {
     this.#config = null

@@ -15,11 +15,13 @@ export class UnreachableError extends ConnectionError {
 /**
  * The API of one server in the name of one credential.
  * @param credential the bearer token; asked for with each request, because tokens expire
+ * @param workspace the one in which a user acts; default: the user's own choice on the server
  */
-export function clientOf(baseUrl: string, credential: () => Promise<string>): Offshoot {
+export function clientOf(baseUrl: string, credential: () => Promise<string>, workspace?: string): Offshoot {
   return new Offshoot({
     baseUrl,
     jwt: credential,
+    ...(workspace !== undefined && { org: workspace }),
     timeoutMs: ANSWER_MS,
     maxRetries: RETRIES,
     headers: { 'user-agent': 'offshoot-cli' },

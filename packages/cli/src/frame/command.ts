@@ -37,6 +37,8 @@ export interface Operand {
   readonly about: string
   /** The kind of object that it names, for completion. */
   readonly names?: Noun
+  /** Words that a shell completes. */
+  readonly words?: readonly string[]
 }
 
 /** Kinds of objects that command lines name, and that shells complete. */

@@ -38,10 +38,10 @@ export function credentialOf(cli: Holder): () => Promise<string> {
 }
 
 /** Header values cannot hold line ends; a key in a variable often has one. */
-function withoutSpaces(key: string): string {
+function withoutSpaces(key: string, variable = 'OFFSHOOT_API_KEY'): string {
   const trimmed = key.trim()
   if (!/^[\x21-\x7e]+$/.test(trimmed))
-    throw new Failure('OFFSHOOT_API_KEY is no API key', {
+    throw new Failure(`${variable} is no API key`, {
       exitCode: EXIT.usage,
       next: 'set it to a key such as ofs_…, without spaces',
     })
@@ -63,6 +63,25 @@ export async function userApi(cli: Holder, what: string): Promise<Offshoot> {
   const session = requireSession(cli, what)
   let token: string | null = null
   return clientOf(cli.baseUrl, async () => (token ??= await userToken(cli.baseUrl, session)))
+}
+
+/** The same for routes about the workspace that `offshoot use` chose. */
+export async function workspaceUserApi(cli: Holder, what: string): Promise<Offshoot> {
+  const session = requireSession(cli, what)
+  let token: string | null = null
+  const { workspace } = cli.config
+  return clientOf(cli.baseUrl, async () => (token ??= await userToken(cli.baseUrl, session)), workspace?.id)
+}
+
+/** The API in the name of an operator. Throws a `Failure` without a key of one. */
+export function operatorApi(cli: Holder): Offshoot {
+  const key = cli.env['OFFSHOOT_OPERATOR_KEY']
+  if (!key)
+    throw new Failure('hosts need the key of an operator', {
+      exitCode: EXIT.noPermission,
+      next: 'set OFFSHOOT_OPERATOR_KEY; the first one is operator_key in credentials.json',
+    })
+  return clientOf(cli.baseUrl, async () => withoutSpaces(key, 'OFFSHOOT_OPERATOR_KEY'))
 }
 
 /** A token of the user, from the session. */

@@ -1,0 +1,16 @@
+import { command, type Group } from '../frame/command.ts'
+
+export const host: Group = {
+  name: 'host',
+  summary: 'Machines that run the sandboxes, for operators (OFFSHOOT_OPERATOR_KEY)',
+  commands: [
+    command({
+      name: 'ls',
+      summary: 'List hosts with their sandboxes, memory and disk',
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host ls'],
+      load: async () => import('./ls.ts'),
+    }),
+  ],
+}

@@ -266,6 +266,7 @@ async def test_pauses_hibernates_and_wakes(sandbox: AsyncSandbox) -> None:
     assert [each["type"] for each in await sandbox.past_events(tail=1)] == ["sandbox.woken"]
     assert (await sandbox.set_lifecycle(ttl_seconds=900, on_timeout="pause"))["on_timeout"] == "pause"
     assert (await sandbox.lifecycle())["ttl_seconds"] == 900
+    await sandbox.exec("echo logged", check=True)
     lines = await sandbox.logs(tail=5, stream="both")
     async for line in sandbox.follow_logs(tail=1):
         assert line == lines[-1]

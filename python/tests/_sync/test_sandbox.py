@@ -267,6 +267,7 @@ def test_pauses_hibernates_and_wakes(sandbox: Sandbox) -> None:
     assert [each["type"] for each in sandbox.past_events(tail=1)] == ["sandbox.woken"]
     assert (sandbox.set_lifecycle(ttl_seconds=900, on_timeout="pause"))["on_timeout"] == "pause"
     assert (sandbox.lifecycle())["ttl_seconds"] == 900
+    sandbox.exec("echo logged", check=True)
     lines = sandbox.logs(tail=5, stream="both")
     for line in sandbox.follow_logs(tail=1):
         assert line == lines[-1]

@@ -34,10 +34,7 @@ async def follow(
     """
     has_begun = False
     fruitless = 0
-    unplaced = 0
-    """Events after the last position, which come again after a break: one position may stand for several lines."""
     while True:
-        skipped, unplaced = unplaced, 0
         began = time.monotonic()
         headers = {"accept": "text/event-stream"}
         if after is not None:
@@ -49,12 +46,7 @@ async def follow(
             async with _platform.closing(transport.events(response)) as events:
                 async for event in events:
                     fruitless = 0
-                    is_placed = event.id is not None and event.id != after
-                    after = event.id if is_placed else after
-                    unplaced = 0 if is_placed else unplaced + 1
-                    if skipped > 0 and not is_last(event):
-                        skipped -= 1
-                        continue
+                    after = event.id if event.id is not None else after
                     yield event
                     if is_last(event):
                         return

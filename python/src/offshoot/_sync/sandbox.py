@@ -264,7 +264,10 @@ class Sandbox(Resource[SandboxInfo]):
         :param since: events after this number or RFC 3339 time. Without it and ``tail`` the last 100 come first.
         :param tail: only so many of the latest events at the beginning
         """
-        query = {"since": since, "tail": tail, "follow": True}
+        # A stream that has sent nothing has no position, and after a break it would begin at a later event. Every
+        # sandbox has an event, so the last one tells the position.
+        is_past = tail == 0 and since is None
+        query = {"since": since, "tail": 1 if is_past else tail, "follow": True}
         after: str | None = None
         while True:
             has_missed = False
@@ -280,7 +283,9 @@ class Sandbox(Resource[SandboxInfo]):
                     if has_missed:
                         break
                     after = each.id
-                    yield int(each.id or 0), event
+                    if not is_past:
+                        yield int(each.id or 0), event
+                    is_past = False
             if not has_missed:
                 return
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from datetime import datetime, timezone
+
 import pytest
 
 from offshoot import AsyncOffshoot, BadRequestError, NotFoundError
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+async def client(anyio_backend: str) -> AsyncIterator[AsyncOffshoot]:
+    """A client that waits for a restore on a busy machine."""
+    async with AsyncOffshoot(timeout=600) as client:
+        yield client
 
 
 async def test_keeps_databases(client: AsyncOffshoot) -> None:
@@ -37,6 +47,9 @@ async def test_keeps_databases(client: AsyncOffshoot) -> None:
         assert backup["id"] in [each["id"] for each in await database.backups.list(origin="request").all()]
         async with await database.branch(at=backup["id"]) as restored:
             assert len((await restored.query("select * from people")).rows) == 2
+        async with await database.restore(datetime.now(timezone.utc), label="past") as past:
+            assert past.info["label"] == "past"
+            assert len((await past.query("select * from people")).rows) == 2
         with pytest.raises(BadRequestError):
             await database.restore("2001-01-01T00:00:00Z")
         await database.backups.delete(backup["id"])

@@ -3,11 +3,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
 import pytest
 
 from offshoot import BadRequestError, NotFoundError, Offshoot
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def client(anyio_backend: str) -> Iterator[Offshoot]:
+    """A client that waits for a restore on a busy machine."""
+    with Offshoot(timeout=600) as client:
+        yield client
 
 
 def test_keeps_databases(client: Offshoot) -> None:
@@ -38,6 +48,9 @@ def test_keeps_databases(client: Offshoot) -> None:
         assert backup["id"] in [each["id"] for each in database.backups.list(origin="request").all()]
         with database.branch(at=backup["id"]) as restored:
             assert len((restored.query("select * from people")).rows) == 2
+        with database.restore(datetime.now(timezone.utc), label="past") as past:
+            assert past.info["label"] == "past"
+            assert len((past.query("select * from people")).rows) == 2
         with pytest.raises(BadRequestError):
             database.restore("2001-01-01T00:00:00Z")
         database.backups.delete(backup["id"])

@@ -21,6 +21,7 @@ import { createFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
+import { cliExec, cliFirstPrompt, cliHelp } from './cli-benches.ts'
 import { sdkCallOverhead } from './sdk-benches.ts'
 import { sessions } from './session-benches.ts'
 import { signUpToFirstExec } from './signup-benches.ts'
@@ -57,6 +58,9 @@ export const benches: readonly Bench[] = [
   { names: ['code_first_result', 'code_next_result'], run: codeResults },
   { names: ['mcp_call'], run: mcpCall },
   { names: ['sdk_call_overhead_ms'], run: sdkCallOverhead },
+  { names: ['cli_help_ms'], run: cliHelp },
+  { names: ['cli_exec_ms'], run: cliExec },
+  { names: ['cli_first_prompt_ms'], run: cliFirstPrompt },
   { names: ['fork', 'fork_parent_pause_ms'], run: fork },
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
   { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 const OUTPUT_MIB = 64
 const ANSWER_MS = 60_000
 /** The end of a login shell's prompt. */
-const PROMPT = /[#$] $/
+export const PROMPT = /[#$] $/
 const FILE = '/root/bench'
 
 /** A client whose key opens a sandbox. */
@@ -54,15 +54,23 @@ async function promptOfSsh(client: SshClient): Promise<void> {
   child.kill('SIGKILL')
 }
 
-async function promptOfTerminal({ credentials }: Offshoot, id: string): Promise<void> {
+/** Waits for the prompt of a login shell on `exec/pty`. */
+export async function promptOfTerminal({ credentials }: Offshoot, id: string): Promise<void> {
   const url = `${credentials.base_url.replace('http', 'ws')}/v1/sandboxes/${id}/exec/pty`
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${credentials.api_key}` } })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
   let shown = ''
-  while (!PROMPT.test(shown)) {
-    const [bytes] = (await once(socket, 'message', { signal: AbortSignal.timeout(ANSWER_MS) })) as [Buffer]
+  // Two messages may arrive at once, so one `once` after the other would miss some.
+  socket.on('message', (bytes: Buffer) => {
     shown += bytes.toString()
-  }
-  socket.terminate()
+    if (PROMPT.test(shown)) resolve()
+  })
+  socket.once('close', () => reject(new Error(`the terminal ended: ${shown}`)))
+  const timer = setTimeout(() => reject(new Error(`no prompt: ${shown}`)), ANSWER_MS)
+  await promise.finally(() => {
+    clearTimeout(timer)
+    socket.terminate()
+  })
 }
 
 /** A guest's `cat` of a large file by `ssh`, with a connection of its own. Floor: the same by `exec/stream`. */

@@ -17,7 +17,7 @@ const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const KIB = 1024
 const MAX_BUNDLE_KIB = 30
-/** Three quarters of it are types with their descriptions, which no program loads. */
+/** Most of it are types with their descriptions, which no program loads. */
 const MAX_TARBALL_KIB = 100
 
 /** Minified. Ignores that `package.json` promises the absence of side effects. */

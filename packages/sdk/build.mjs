@@ -38,14 +38,20 @@ async function main([folder]) {
   console.log(target)
 }
 
+/** The descriptions are in the types. In the modules they would be there twice. */
 async function compile(target) {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  await run(process.execPath, [compiler, '--project', here, '--outDir', target]).catch(({ stdout }) => {
-    throw new Error(`the SDK does not compile:\n${stdout}`)
-  })
+  await runCompiler(target, '--declaration', 'false', '--removeComments')
+  await runCompiler(target, '--emitDeclarationOnly')
   for (const name of await readdir(target, { recursive: true })) {
     if (name.endsWith('.d.ts')) await nameCompiledModules(join(target, name))
   }
+}
+
+async function runCompiler(target, ...options) {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  await run(process.execPath, [compiler, '--project', here, '--outDir', target, ...options]).catch(({ stdout }) => {
+    throw new Error(`the SDK does not compile:\n${stdout}`)
+  })
 }
 
 /** The compiler renames imports in modules only, but not every tool finds `x.d.ts` for `x.ts`. */

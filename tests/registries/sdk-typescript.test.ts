@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Browser, hasBrowser } from '../setup/browser.ts'
 import { Offshoot } from '../setup/offshoot.ts'
 import { useServerWithRegistries } from '../setup/published-client-server.ts'
-import { installClient } from '../setup/published-clients.ts'
+import { installClient, placeProgram } from '../setup/published-clients.ts'
 import { packSdk, type SdkPackage } from '../setup/sdk-package.ts'
 import { until } from '../setup/until.ts'
 
@@ -88,7 +88,8 @@ describe('the SDK for TypeScript', () => {
     server()
     sdk = await packSdk()
     folder = await sdk.install('ws@8.23.0')
-    for (const name of ['sdk-program.mjs', 'sdk-steps.mjs']) await copyFile(join(setup, name), join(folder, name))
+    for (const name of ['sdk-program.mjs', 'sdk-steps.mjs', 'sdk-worker.mjs'])
+      await copyFile(join(setup, name), join(folder, name))
   }, INSTALL_MS)
   afterAll(async () => {
     pages.close()
@@ -116,12 +117,28 @@ describe('the SDK for TypeScript', () => {
     expect(stdout).toBe(`passed: ${STEPS}\n`)
   })
 
+  /** A program with the SDK in one module that needs no other. */
+  async function bundled(name: string): Promise<string> {
+    const bundle = await rolldown({ input: join(folder, name), platform: 'browser' })
+    const { output } = await bundle.generate({ format: 'esm', minify: true })
+    await bundle.close()
+    return output[0].code
+  }
+
+  it('works in an edge runtime', { timeout: INSTALL_MS + RUN_MS }, async () => {
+    const place = await installClient('miniflare', '4.20260730.0')
+    const worker = join(folder, 'worker.mjs')
+    await writeFile(worker, await bundled('sdk-worker.mjs'))
+    const { base_url: url, api_key: key } = server().credentials
+    const args = [await placeProgram(place, 'edge-runtime.mjs'), worker, url, key]
+    const { stdout } = await run(process.execPath, args, { timeout: RUN_MS })
+    expect(stdout).toBe(`${STEPS}\n`)
+  })
+
   it('works in a browser, for the origins that the operator allows', async ({ skip }) => {
     if (!hasBrowser) skip('this machine has no Chromium')
-    const bundle = await rolldown({ input: join(folder, 'sdk-steps.mjs'), platform: 'browser' })
-    const { output } = await bundle.generate({ format: 'esm', minify: true })
     pages.files.set('/', '<!doctype html>')
-    pages.files.set('/steps.js', output[0].code)
+    pages.files.set('/steps.js', await bundled('sdk-steps.mjs'))
     const { base_url: baseUrl, api_key: apiKey } = server().credentials
     const use = `import('/steps.js').then(({ useSdk }) => useSdk(${JSON.stringify({ baseUrl, apiKey, maxRetries: 0 })}))
       .then((names) => names.join(', '), (error) => error.message)`

@@ -48,10 +48,10 @@ export async function installClient(name: string, version: string, ...peers: rea
   return folder
 }
 
-/** Copies a program of `tests/setup/frameworks` beside the packages that it imports by name. */
-export async function placeProgram(folder: string, name: string): Promise<string> {
+/** Copies a program of `tests/setup/frameworks`, with other files that it needs, beside the packages that it imports. */
+export async function placeProgram(folder: string, name: string, ...others: readonly string[]): Promise<string> {
   const programs = join(import.meta.dirname, 'frameworks')
-  for (const file of ['steps.mjs', name]) await copyFile(join(programs, file), join(folder, file))
+  for (const file of ['steps.mjs', name, ...others]) await copyFile(join(programs, file), join(folder, file))
   return join(folder, name)
 }
 

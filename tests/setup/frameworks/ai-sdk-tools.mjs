@@ -1,22 +1,15 @@
-/**
- * An agent of the AI SDK with the tools of `@offshoot/sdk/ai`. Its model is a server that speaks the protocol of OpenAI
- * and calls the tools that a list names, each with what the earlier ones answered. Prints each step that went well.
- */
+/** An agent of the AI SDK with the tools of `@offshoot/sdk/ai`. Prints each step that went well. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { json } from 'node:stream/consumers'
-import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { sandboxTools } from '@offshoot/sdk/ai'
 import { Offshoot } from '@offshoot/sdk'
 import { generateText, isStepCount } from 'ai'
+import { startChatModel } from './chat-model.mjs'
 import { errorOf, step, until } from './steps.mjs'
 
 const TEST = `[ "$(sh /work/add.sh 2 3)" = 5 ] || { echo "2 + 3 is not $(sh /work/add.sh 2 3)" >&2; exit 1; }`
 const WRITE = (line) => `echo '${line}' > /work/add.sh`
 const PATCHES = ['echo $(($1 - $2))', 'echo $(($1 + $2))', 'exit 7'].map(WRITE)
 
-/** What the model says in each turn: calls of tools, as `[name, input]`, or a text. `answers` are those of all calls. */
 const TURNS = [
   () => [['runCommand', { command: 'sh /work/test.sh' }]],
   () => [
@@ -37,44 +30,7 @@ const TURNS = [
   ({ answers }) => `done: ${answers.length}`,
 ]
 
-/** Tools and answers as the model's protocol has them. */
-const asked = []
-async function answer(request, response) {
-  const { messages, tools } = await json(request)
-  const answers = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
-  const turn = messages.filter(({ role }) => role === 'assistant').length
-  asked.push({ path: request.url, tools, answers })
-  const said = (TURNS[turn] ?? (() => 'nothing'))({ answers })
-  const calls = typeof said === 'string' ? [] : said
-  const message = {
-    role: 'assistant',
-    content: typeof said === 'string' ? said : null,
-    ...(calls.length > 0 && {
-      tool_calls: calls.map(([name, input], index) => ({
-        id: `call-${turn}-${index}`,
-        type: 'function',
-        function: { name, arguments: JSON.stringify(input) },
-      })),
-    }),
-  }
-  const finish = calls.length > 0 ? 'tool_calls' : 'stop'
-  response.setHeader('content-type', 'application/json')
-  response.end(
-    JSON.stringify({
-      id: `answer-${turn}`,
-      object: 'chat.completion',
-      created: 0,
-      model: 'test',
-      choices: [{ index: 0, message, finish_reason: finish }],
-      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
-    }),
-  )
-}
-
-const server = createServer((request, response) => void answer(request, response)).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const baseURL = `http://127.0.0.1:${server.address().port}/v1`
-const model = createOpenAICompatible({ name: 'test', baseURL }).chatModel('test')
+const { model, asked, close } = await startChatModel(TURNS)
 
 const client = new Offshoot()
 const sandbox = await client.sandboxes.create({ template: 'code-interpreter' })
@@ -159,5 +115,5 @@ await step('a sandbox without an interpreter has no tool for code', async () => 
 })
 
 await sandbox.delete()
-server.close()
+close()
 await step('the end', async () => {})

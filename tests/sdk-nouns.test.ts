@@ -63,7 +63,9 @@ const archive = async () => new Uint8Array(tarArchive(await busyboxRoot()))
 
 describe('volumes', () => {
   it('are made, grown, cloned, kept as snapshots and deleted', async () => {
-    const volume = await client.volumes.create({ name: 'data', sizeMb: 16 })
+    const wanted = { name: 'data', sizeMb: 16, idempotencyKey: randomUUID() }
+    const volume = await client.volumes.create(wanted)
+    expect((await client.volumes.create(wanted)).info.createdAt).toBe(volume.info.createdAt)
     expect(volume.info).toMatchObject({ name: 'data', sizeMb: 16, attachments: [] })
     await expect(client.volumes.create({ name: 'data' })).rejects.toBeInstanceOf(ConflictError)
     expect((await volume.resize({ sizeMb: 32 })).info.sizeMb).toBe(32)

@@ -65,7 +65,7 @@ export {
 export type { FileChange, FileContent, FileOptions, Files } from './sandboxes/files.ts'
 export type { CommandExit, OutputChunk, OutputEncoding } from './sandboxes/output.ts'
 export type { Ports } from './sandboxes/ports.ts'
-export type { EventsOptions, LogsOptions, MetricsOptions, NumberedEvent } from './sandboxes/records.ts'
+export type { EventsOptions, GapOptions, LogsOptions, MetricsOptions, NumberedEvent } from './sandboxes/records.ts'
 export {
   type Children,
   type CreateSandboxOptions,

@@ -15,7 +15,7 @@ import { Resource } from '../http/resource.ts'
 import type { QueryOptions } from '../http/routes.ts'
 import { Scope } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
-import { followLogs, type LogsOptions, readLogs } from '../sandboxes/records.ts'
+import { followLogs, type GapOptions, type LogsOptions, readLogs } from '../sandboxes/records.ts'
 
 export type { DatabaseInfo }
 
@@ -106,8 +106,8 @@ export class Database extends Resource<'GET /v1/databases/{id}', DatabaseInfo> {
     return readLogs(this.scope, options, 'GET /v1/databases/{id}/logs')
   }
 
-  /** The lines of the server's log, then new ones, without a gap. */
-  followLogs(options: LogsOptions = {}): AsyncGenerator<LogLine, void, undefined> {
+  /** The lines of the server's log, then new ones. @throws MissingDataError as for `sandbox.followLogs` */
+  followLogs(options: LogsOptions & GapOptions = {}): AsyncGenerator<LogLine, void, undefined> {
     return followLogs(this.scope, options, 'GET /v1/databases/{id}/logs')
   }
 

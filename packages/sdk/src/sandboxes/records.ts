@@ -1,4 +1,5 @@
 import type { Event, LogLine, SandboxMetrics } from '../generated/models.ts'
+import { MissingDataError } from '../http/errors.ts'
 import { follow } from '../http/follow.ts'
 import { fromWire } from '../http/rename.ts'
 import type { Scope } from '../http/scope.ts'
@@ -8,6 +9,12 @@ type ReadOptions = Omit<CallOptions, 'idempotencyKey'>
 
 /** An event with its number, which `since` takes. */
 export type NumberedEvent = Event & { readonly number: number }
+
+/** What to do about entries that the service dropped before they were read. Numbers count from 1. */
+export interface GapOptions {
+  /** Called instead of throwing {@link MissingDataError}: `from` is the first lost number, `to` the first one after them. */
+  readonly onGap?: ((gap: { readonly from: number; readonly to: number }) => void) | undefined
+}
 
 export interface EventsOptions extends ReadOptions {
   /** Events after this number or RFC 3339 time. */
@@ -30,15 +37,39 @@ export interface MetricsOptions extends ReadOptions {
   readonly step?: number | undefined
 }
 
+/** Finds missing numbers, after a first one that is known. */
+class Numbers {
+  readonly #what: string
+  readonly #onGap: GapOptions['onGap']
+  #last: number
+
+  constructor(what: string, last: number, onGap: GapOptions['onGap']) {
+    this.#what = what
+    this.#last = last
+    this.#onGap = onGap
+  }
+
+  take(number: number): void {
+    const from = this.#last + 1
+    const isGap = this.#last > 0 && number > from
+    this.#last = number
+    if (!isGap) return
+    if (this.#onGap === undefined) throw new MissingDataError(this.#what, from, number)
+    this.#onGap({ from, to: number })
+  }
+}
+
 /**
  * Yields the events of a sandbox, then new ones as they happen, until the sandbox is deleted. A broken connection is
  * continued without a gap or a repetition.
+ * @throws MissingDataError if the service has dropped events in between, unless `onGap` is given
  */
 export async function* followEvents(
   scope: Scope,
-  options: EventsOptions,
+  options: EventsOptions & GapOptions,
 ): AsyncGenerator<NumberedEvent, void, undefined> {
-  const { since, tail, ...call } = options
+  const { since, tail, onGap, ...call } = options
+  const numbers = new Numbers('events', typeof since === 'number' && tail === undefined ? since : 0, onGap)
   const request = scope.request('GET /v1/sandboxes/{id}/events', { ...call, query: { since, tail, follow: true } })
   for (let after: string | null = null; ;) {
     let hasMissed = false
@@ -48,6 +79,7 @@ export async function* followEvents(
       hasMissed = event.type === 'events.dropped'
       if (hasMissed) continue
       after = id
+      numbers.take(Number(id))
       yield { ...event, number: Number(id) }
     }
     if (!hasMissed) return
@@ -60,12 +92,15 @@ type LogsRoute = 'GET /v1/sandboxes/{id}/logs' | 'GET /v1/databases/{id}/logs'
 /** Yields the lines of the log, then new ones, until the sandbox is deleted. Continues like {@link followEvents}. */
 export async function* followLogs(
   scope: Scope,
-  options: LogsOptions,
+  options: LogsOptions & GapOptions,
   route: LogsRoute = 'GET /v1/sandboxes/{id}/logs',
 ): AsyncGenerator<LogLine, void, undefined> {
-  const { stream, tail, ...call } = options
+  const { stream, tail, onGap, ...call } = options
+  const numbers = new Numbers('lines', 0, onGap)
   const request = scope.request(route, { ...call, query: { stream, tail, follow: true } })
-  for await (const { data } of follow(scope.transport, request, { isLast: () => false })) {
+  for await (const { data, id } of follow(scope.transport, request, { isLast: () => false })) {
+    // Both streams share the numbers, so those of one stream are not consecutive.
+    if (stream === undefined || stream === 'both') numbers.take(Number(id))
     yield fromWire<LogLine>(JSON.parse(data))
   }
 }

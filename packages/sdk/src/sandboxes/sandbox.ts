@@ -24,6 +24,7 @@ import {
   type EventsOptions,
   followEvents,
   followLogs,
+  type GapOptions,
   type LogsOptions,
   type MetricsOptions,
   type NumberedEvent,
@@ -184,8 +185,9 @@ export class Sandbox extends Resource<'GET /v1/sandboxes/{id}', SandboxInfo> {
   /**
    * What happens to the sandbox, as it happens. `since` continues after an event; without it, and without `tail`, the
    * last 100 events come first. A broken connection is continued without a gap.
+   * @throws MissingDataError if the service has dropped events that were not read, unless `onGap` is given
    */
-  events(options: EventsOptions = {}): AsyncGenerator<NumberedEvent, void, undefined> {
+  events(options: EventsOptions & GapOptions = {}): AsyncGenerator<NumberedEvent, void, undefined> {
     return followEvents(this.scope, options)
   }
 
@@ -194,8 +196,11 @@ export class Sandbox extends Resource<'GET /v1/sandboxes/{id}', SandboxInfo> {
     return readEvents(this.scope, options)
   }
 
-  /** The lines of the log, then new ones as they are written. */
-  followLogs(options: LogsOptions = {}): AsyncGenerator<LogLine, void, undefined> {
+  /**
+   * The lines of the log, then new ones as they are written. A broken connection is continued without a gap.
+   * @throws MissingDataError if the service has dropped lines that were not read, unless `onGap` or one `stream` is given
+   */
+  followLogs(options: LogsOptions & GapOptions = {}): AsyncGenerator<LogLine, void, undefined> {
     return followLogs(this.scope, options)
   }
 

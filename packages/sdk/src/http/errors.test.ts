@@ -37,6 +37,8 @@ it.each([
 
 it('the text of an error names the request, the reason and the request id', () => {
   expect(refused(404).message).toBe('GET /v1/x answered 404: no: why (request r-1)')
-  const bare = apiError({ status: 500, body: { error: 'internal error' }, requestId: null, request: 'GET /' })
+  // Errors of PostgreSQL have a detail that may be null.
+  const body = { error: 'internal error', detail: null }
+  const bare = apiError({ status: 500, body, requestId: null, request: 'GET /' })
   expect(bare.message).toBe('GET / answered 500: internal error (request without an id)')
 })

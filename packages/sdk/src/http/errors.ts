@@ -1,7 +1,7 @@
 /** The body of a refusal: a text for people, sometimes `detail`, and context such as `max` and `active`. */
 export interface ErrorBody {
   readonly error: string
-  readonly detail?: string
+  readonly detail?: string | null
   readonly [context: string]: unknown
 }
 
@@ -29,7 +29,7 @@ export class ApiError extends OffshootError {
   readonly request: string
 
   constructor({ status, body, requestId, request }: Refusal) {
-    const detail = body.detail === undefined ? '' : `: ${body.detail}`
+    const detail = body.detail ? `: ${body.detail}` : ''
     super(`${request} answered ${status}: ${body.error}${detail} (request ${requestId ?? 'without an id'})`)
     this.status = status
     this.body = body

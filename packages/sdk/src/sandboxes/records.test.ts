@@ -63,6 +63,12 @@ describe('followed events', () => {
     expect(server.received[1]?.headers['last-event-id']).toBe('1')
   })
 
+  it('are only new ones with a tail of 0, none missed when the connection breaks before the first', async () => {
+    server.script(entries(frame(4)), entries(frame(5)), gone)
+    expect(await numbers({ tail: 0 })).toEqual([5])
+    expect(server.received[0]?.url).toBe('/v1/sandboxes/x/events?tail=1&follow=true')
+  })
+
   it('say which events are lost, also between two programs', async () => {
     server.script(entries(frame(5)), gone)
     await expect(numbers({ since: 2 })).rejects.toMatchObject({ name: 'MissingDataError', from: 3, to: 5 })

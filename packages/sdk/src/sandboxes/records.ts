@@ -70,7 +70,10 @@ export async function* followEvents(
 ): AsyncGenerator<NumberedEvent, void, undefined> {
   const { since, tail, onGap, ...call } = options
   const numbers = new Numbers('events', typeof since === 'number' && tail === undefined ? since : 0, onGap)
-  const request = scope.request('GET /v1/sandboxes/{id}/events', { ...call, query: { since, tail, follow: true } })
+  // A stream that has sent nothing has no position to continue from. Every sandbox has an event, and the last one tells it.
+  let isPast = tail === 0 && since === undefined
+  const query = { since, tail: isPast ? 1 : tail, follow: true }
+  const request = scope.request('GET /v1/sandboxes/{id}/events', { ...call, query })
   for (let after: string | null = null; ;) {
     let hasMissed = false
     for await (const { data, id } of follow(scope.transport, request, { isLast: () => hasMissed, after })) {
@@ -80,7 +83,8 @@ export async function* followEvents(
       if (hasMissed) continue
       after = id
       numbers.take(Number(id))
-      yield { ...event, number: Number(id) }
+      if (!isPast) yield { ...event, number: Number(id) }
+      isPast = false
     }
     if (!hasMissed) return
   }

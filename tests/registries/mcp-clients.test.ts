@@ -8,18 +8,21 @@ import { installClient } from '../setup/published-clients.ts'
 
 const run = promisify(execFile)
 const PROGRAM = join(import.meta.dirname, '../setup/mcp-program.mjs')
+const OFFSHOOT = join(import.meta.dirname, '../../packages/cli/bin/offshoot.mjs')
 const RUN_MS = 200_000
 
 describe('clients of MCP', () => {
   const server = useServerWithRegistries()
 
   it.each([
-    ['client', '2.4.0'],
-    ['sdk', '1.32.2'],
-  ])('@modelcontextprotocol/%s %s', async (generation, version) => {
+    ['client', '2.4.0', 'HTTP', []],
+    ['sdk', '1.32.2', 'HTTP', []],
+    ['client', '2.4.0', 'offshoot mcp', [OFFSHOOT]],
+    ['sdk', '1.32.2', 'offshoot mcp', [OFFSHOOT]],
+  ])('@modelcontextprotocol/%s %s by %s', async (generation, version, _way, program) => {
     const folder = await installClient(`@modelcontextprotocol/${generation}`, version)
     const { base_url: url, api_key: key } = server().credentials
-    const args = [PROGRAM, folder, generation, `${url}/mcp`, key]
+    const args = [PROGRAM, folder, generation, `${url}/mcp`, key, ...program]
     const { stdout } = await run(process.execPath, args, { timeout: RUN_MS })
     expect(stdout).toContain('passed: the end')
   })

@@ -1,22 +1,31 @@
 /**
  * What an agent does over the Model Context Protocol. Run it with the folder of a client's package, its generation
- * (`client` or `sdk`), the address of the endpoint, and an API key. It prints each step that went well.
+ * (`client` or `sdk`), the address of the endpoint, and an API key. With a program as a further argument, that one is
+ * started with `mcp` and asked over its standard input. It prints each step that went well.
  */
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 
-const [folder, generation, url, key] = process.argv.slice(2)
+const [folder, generation, url, key, program] = process.argv.slice(2)
 const require = createRequire(`${folder}/program.js`)
 /** The modules of a client that the steps use, by generation. The client's folder has them, not this project. */
 const MODULES = {
-  client: ['@modelcontextprotocol/client'],
-  sdk: ['@modelcontextprotocol/sdk/client/index.js', '@modelcontextprotocol/sdk/client/streamableHttp.js'],
+  client: ['@modelcontextprotocol/client', '@modelcontextprotocol/client/stdio'],
+  sdk: ['index', 'stdio', 'streamableHttp'].map((name) => `@modelcontextprotocol/sdk/client/${name}.js`),
 }
-const { Client, StreamableHTTPClientTransport } = Object.assign({}, ...MODULES[generation].map((name) => require(name)))
+const { Client, StdioClientTransport, StreamableHTTPClientTransport } = Object.assign(
+  {},
+  ...MODULES[generation].map((name) => require(name)),
+)
 
 const client = new Client({ name: 'test', version: '1.0.0' })
 const requestInit = { headers: { authorization: `Bearer ${key}` } }
-await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+const env = { ...process.env, OFFSHOOT_BASE_URL: new URL(url).origin, OFFSHOOT_API_KEY: key }
+await client.connect(
+  program === undefined
+    ? new StreamableHTTPClientTransport(new URL(url), { requestInit })
+    : new StdioClientTransport({ command: process.execPath, args: [program, 'mcp'], env }),
+)
 
 async function step(name, run) {
   await run()

@@ -124,6 +124,29 @@ export const servingSandboxes = statement<SandboxRow, [appId: string]>(
    where a.id = $1 order by sandboxes.id = d.sandbox_id desc, sandboxes.created_at`,
 )
 
+/** A sandbox of an app, with the version that it runs. */
+export interface VersionSandbox extends SandboxRow {
+  /** How many deployments the app had had with this one. */
+  readonly version: number
+  /** When the deployment was asked for. */
+  readonly version_at: Date
+  readonly was_live: boolean
+  /** Whether it is the version that serves now. */
+  readonly is_active: boolean
+}
+
+/** The sandboxes of all versions of an app that are kept, further instances included. */
+export const versionSandboxes = statement<VersionSandbox, [appId: string]>(
+  'sandboxes-of-app-versions',
+  `select ${sandboxColumns()}, d.created_at as version_at, d.was_live,
+     d.id is not distinct from a.active_deployment_id as is_active,
+     (select count(*)::integer from app_deployments o where o.app_id = a.id and o.number <= d.number) as version
+   from apps a join app_deployments d on d.app_id = a.id
+   join sandboxes on sandboxes.id = d.sandbox_id
+     or sandboxes.id in (select i.id from app_instances i where i.deployment_id = d.id and i.status <> 'starting')
+   where a.id = $1 order by d.number, sandboxes.created_at`,
+)
+
 /** Whether there are instances at all. */
 export const hasInstances = statement<{ found: boolean }, []>(
   'has-instances',

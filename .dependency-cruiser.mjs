@@ -123,7 +123,9 @@ const packageFolders = {
   up: inOrder('base rootless images host services config doctor packed .'),
   e2b: inOrder('generated control base api envd code ports .'),
   sdk: inOrder('generated http sandboxes resources .'),
-  cli: inOrder('frame terminal copy completion mcp server key host ssh sandbox account .'),
+  cli: inOrder(
+    'frame terminal copy completion mcp server key host ssh sandbox snapshot template database volume app account .',
+  ),
 }
 
 const packageRules = Object.entries(packageFolders).flatMap(([name, folders]) => {

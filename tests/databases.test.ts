@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brokerCases } from './setup/broker-cases.ts'
+import { cliDatabaseCases } from './setup/cli-database-cases.ts'
 import { broker, cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { sdkDatabaseCases } from './setup/sdk-database-cases.ts'
@@ -260,4 +261,8 @@ describe('the life of a database', () => {
     expect((await offshoot.request('GET', '/v1/snapshots')).body).toEqual([])
     expect(await offshoot.virtualMachines()).toEqual([])
   })
+})
+
+describe('databases', () => {
+  cliDatabaseCases(() => offshoot)
 })

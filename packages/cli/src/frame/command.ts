@@ -55,6 +55,9 @@ export interface Option {
   readonly words?: readonly string[]
 }
 
+/** Agreement to a loss, for programs that cannot answer a question. */
+export const YES: Option = { flags: '-y, --yes', about: 'do not ask before something is lost' }
+
 /** What an action gets of the command line. Option names are in camel case, as commander makes them. */
 export interface Line<Options extends object = object> {
   readonly operands: readonly string[]

@@ -1,4 +1,4 @@
-import type { Offshoot } from '@offshoot/sdk'
+import { NotFoundError, type Offshoot } from '@offshoot/sdk'
 import { EXIT, Failure, UsageError } from './failure.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -57,6 +57,21 @@ async function find(api: Offshoot, kind: Kind, text: string): Promise<Entry> {
     if (!PREFIX.test(text)) throw none(kind, text)
   }
   return pick(kind.noun, kind.ls, text, await kind.list(api))
+}
+
+/** Answers about an object whose name is its id. @throws Failure that says which object there is none of */
+export async function named<T>(noun: 'template' | 'volume', name: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw error instanceof NotFoundError ? none({ noun, ls: `offshoot ${noun} ls` }, name) : error
+  }
+}
+
+/** The name of such an object. It becomes a segment of the path of requests. */
+export function nameFor(noun: 'template' | 'volume', text: string): string {
+  if (text === '' || text === '.' || text === '..') throw new UsageError(`the ${noun} must not be "${text}"`)
+  return text
 }
 
 /** The same for objects that were listed already, such as the deployments of an app. */

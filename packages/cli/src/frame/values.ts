@@ -35,6 +35,24 @@ export function duration(name: string) {
   }
 }
 
+/** A size such as `512`, `512m` or `2g`, in MiB. */
+export function mebibytes(name: string) {
+  return (text: string): number => {
+    const [, count, unit = ''] = /^(\d{1,9})([mg]?)$/i.exec(text) ?? []
+    const size = Number(count) * (unit.toLowerCase() === 'g' ? 1024 : 1)
+    if (count === undefined || size < 1) throw new UsageError(`${name} must be a size in MiB such as 512, 512m or 2g`)
+    return size
+  }
+}
+
+/** A moment: RFC 3339 with a time zone, or how long ago it was, such as `15m`. Returns RFC 3339. */
+export function moment(name: string, text: string): string {
+  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - duration(name)(text) * 1000).toISOString()
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/i.test(text) || Number.isNaN(Date.parse(text)))
+    throw new UsageError(`${name} must be a time such as 2026-01-31T12:00:00Z, or how long ago it was, such as 15m`)
+  return text
+}
+
 /** Repeated `KEY=VALUE`, collected in an object. The value may be empty and may contain `=`. */
 export function keyValues(name: string) {
   return (text: string, previous: unknown): Record<string, string> => {

@@ -1,0 +1,12 @@
+import type { Action } from '../frame/command.ts'
+import { type Agreement, removeEach } from '../frame/remove.ts'
+import { resolve } from '../frame/resolve.ts'
+
+export const run: Action<Agreement> = async (cli, line) => {
+  const api = await cli.api()
+  return removeEach(cli, line, 'apps with all that runs for them', async (text) => {
+    const id = await resolve(api, 'app', text)
+    await api.request('DELETE /v1/apps/{id}', { path: { id }, signal: cli.signal })
+    return id
+  })
+}

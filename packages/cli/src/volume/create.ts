@@ -1,0 +1,15 @@
+import { type Action, operand } from '../frame/command.ts'
+import { withProgress } from '../frame/progress.ts'
+import { showNew } from './show.ts'
+
+interface Options {
+  readonly size?: number
+  readonly fromSnapshot?: string
+}
+
+export const run: Action<Options> = async (cli, line) => {
+  const { size, fromSnapshot } = line.options
+  const body = { name: operand(line, 0), size_mb: size, from_snapshot: fromSnapshot }
+  const creating = (await cli.api()).request('POST /v1/volumes', { body, signal: cli.signal })
+  showNew(cli, line, await withProgress(cli, 'creating the volume', creating))
+}

@@ -24,6 +24,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'packages/agent/src/sandbox/snapshots/fork.vm.test.ts': 37,
   'tests/databases.test.ts': 32,
   'tests/sdk-nouns.test.ts': 60,
+  'tests/cli-nouns.test.ts': 45,
   'packages/agent/src/sandbox/builds/sandbox-templates.vm.test.ts': 38,
   'packages/agent/src/sandbox/builds/build-extremes.vm.test.ts': 32,
   'packages/agent/src/machine/capture/capture.vm.test.ts': 18,

@@ -1,3 +1,4 @@
+import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connected, type Database, refusal, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
@@ -48,10 +49,11 @@ async function write(to: Database, from: number, count: number): Promise<string>
 }
 
 async function restored(from: Database, time: string): Promise<Database> {
-  const { status, text, body } = await ask('POST', `/${from.id}/restore`, { time, label: 'restored' })
-  if (status !== 201) throw new Error(`${status} ${text}`)
-  expect(body).toMatchObject({ label: 'restored', parent_id: from.id, status: 'running' })
-  return body as Database
+  const { base_url: baseUrl, api_key: apiKey } = offshoot.credentials
+  const parent = await new Client({ baseUrl, apiKey }).databases.get(from.id)
+  const { id, info } = await parent.restore({ time, label: 'restored' })
+  expect(info).toMatchObject({ label: 'restored', parentId: from.id, status: 'running' })
+  return (await ask('GET', `/${id}`)).body as Database
 }
 
 const entries = (of: Database) =>

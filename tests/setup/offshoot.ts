@@ -99,7 +99,11 @@ export class Offshoot {
     await layOutFromSeed(offshoot.dataDir, imagesDir, templates)
     if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
-    if (offshoot.output.includes('baking template')) throw new Error(`not prepared:\n${offshoot.output}`)
+    if (offshoot.output.includes('baking template')) {
+      const { output } = offshoot
+      await offshoot.destroy()
+      throw new Error(`not prepared:\n${output}`)
+    }
     return offshoot
   }
 

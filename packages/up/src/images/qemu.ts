@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { CommandFailed, runCommand } from '../base/run-command.ts'
@@ -42,7 +42,8 @@ async function run(work: StepWork): Promise<void> {
     const program = join(unpacked, 'usr/bin', PROGRAM)
     // It must find the libraries of the host's package.
     await runCommand(program, ['--version'], { deadline: work.deadline })
-    await copyFile(program, join(folder, PROGRAM))
+    // Its time is that of the package, so the same package is the same QEMU to the agent.
+    await rename(program, join(folder, PROGRAM))
   } catch (error) {
     work.deadline.throwIfOver()
     if (!(error instanceof CommandFailed)) throw error

@@ -99,8 +99,8 @@ export class Offshoot {
     await layOutFromSeed(offshoot.dataDir, imagesDir, templates)
     if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
-    if (offshoot.output.includes('baking template')) {
-      const { output } = offshoot
+    const { output } = offshoot
+    if (output.includes('baking template')) {
       await offshoot.destroy()
       throw new Error(`not prepared:\n${output}`)
     }

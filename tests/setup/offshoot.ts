@@ -100,11 +100,9 @@ export class Offshoot {
     if (settings !== undefined) await writeFile(join(offshoot.dataDir, 'settings.json'), JSON.stringify(settings))
     await offshoot.up()
     const { output } = offshoot
-    if (output.includes('baking template')) {
-      await offshoot.destroy()
-      throw new Error(`not prepared:\n${output}`)
-    }
-    return offshoot
+    if (!output.includes('baking template')) return offshoot
+    await offshoot.destroy()
+    throw new Error(`not prepared:\n${output}`)
   }
 
   /** Starts a server in an empty data directory, as at a user's first start. */

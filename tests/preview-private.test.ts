@@ -129,6 +129,8 @@ describe('a private preview', () => {
       const title = () => stranger.evaluate('document.title')
       await until('the page of control', async () => (await title()) === '401 This preview is private')
       const signIn = await other.open(`${url}/healthz`)
+      // Before that, the page has no address that a path could belong to.
+      await until('the origin', async () => (await signIn.evaluate('location.origin')) === url)
       const body = JSON.stringify(JSON.stringify({ email, password }))
       const asked = `fetch('/api/auth/sign-in/email', { method: 'POST', headers: { 'content-type': 'application/json' }, body: ${body} })`
       expect(await signIn.evaluate(`${asked}.then(({ status }) => status)`)).toBe(200)

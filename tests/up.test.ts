@@ -7,7 +7,6 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeDevice, withKvmDevice } from './setup/kvm-device.ts'
-import { copyMinimalImages } from './setup/minimal-images.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -145,17 +144,14 @@ const canReplaceKvm = process.getuid?.() === 0 && (await stat('/dev/kvm').catch(
 describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () => {
   let folder: string
   let dataDir: string
-  let images: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
     await chmod(folder, 0o755)
     dataDir = join(folder, 'data')
     await makeDevice(join(folder, 'kvm'), { driver: 'null', gid: 0, mode: 0o666 })
-    images = join(folder, 'images')
-    await copyMinimalImages(images)
     // A fake QEMU that never answers, so that `bin/up` waits for it.
     const qemu = `#!/bin/sh\ncase "$1" in --version) echo 'QEMU emulator version 7.2.22' ;; *) exec sleep 600 ;; esac\n`
-    await writeFile(join(images, 'qemu/qemu-system-x86_64'), qemu, { mode: 0o755 })
+    await writeFile(join(folder, 'qemu-system-x86_64'), qemu, { mode: 0o755 })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -182,8 +178,8 @@ describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () =>
     ['SIGKILL to what tries it', async () => process.kill(await prepareProcess(), 'SIGKILL')],
   ])('by %s leaves no QEMU', async (_what, end) => {
     const [program = '', ...under] = withKvmDevice(join(folder, 'kvm'))
-    const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', images]
-    const env = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal' }
+    const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', imagesDir]
+    const env = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: `${folder}:${process.env['PATH']}` }
     const child = spawn(program, [...under, ...line], { stdio: 'ignore', env })
     const ended = once(child, 'exit')
     await until('a probe', async () => (await probing()).length > 0)

@@ -8,24 +8,22 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, constants, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { access, constants, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
-import { findQemu } from '@offshoot/agent/machine/host/qemu'
 import { VHOST_NET_DEVICE } from '@offshoot/agent/machine/host/vhost-net'
 import { FailingQemu, wordsAt } from '@offshoot/agent/test/failing-qemu'
-import { Deadline } from '@offshoot/kit/deadline'
 import { cpioArchive } from '@offshoot/up/images/cpio-archive'
 import { makeDevice, withKvmDevice, type DeviceNode } from '../setup/kvm-device.ts'
-import { copyMinimalImages } from '../setup/minimal-images.ts'
 import { imagesDir, Offshoot } from '../setup/offshoot.ts'
 import { until } from '../setup/until.ts'
 
 const kernel = process.env['OFFSHOOT_KVM_KERNEL']
+const REAL_QEMU = '/usr/bin/qemu-system-x86_64'
 const GROUP = 64_042
 const CPIO_BLOCK_BYTES = 512
 /** Milliseconds. On slow KVM hosts a boot alone takes 35 s. */
@@ -58,7 +56,19 @@ const missing =
  * The usual images with another kernel, and an initramfs that it can read: uncompressed, and without modules to load.
  */
 async function makeImages(path: string): Promise<void> {
-  await copyMinimalImages(labImages)
+  await mkdir(labImages, { recursive: true })
+  for (const name of [
+    '.stamps',
+    'modules',
+    'guest-memory.so',
+    'offshoot-guest',
+    'with-tap',
+    'jail',
+    'templates/minimal',
+  ]) {
+    await mkdir(join(labImages, name, '..'), { recursive: true })
+    await promisify(execFile)('cp', ['--archive', join(imagesDir, name), join(labImages, name)])
+  }
   const packed = await readFile(path)
   await writeFile(join(labImages, 'vmlinuz'), path.endsWith('.zst') ? zstdDecompressSync(packed) : packed)
   const initramfs = gunzipSync(await readFile(join(imagesDir, 'initramfs.cpio.gz')))
@@ -85,11 +95,11 @@ async function device(node: Omit<DeviceNode, 'driver'>): Promise<readonly string
 const prepared = join(folder, 'prepared')
 
 /** Starts `bin/up --prepare` under KVM, with a new trial. */
-async function startPrepare(images: string, under: readonly string[]) {
+async function startPrepare(images: string, under: readonly string[], path = process.env['PATH'] ?? '') {
   await rm(join(prepared, 'agent/accelerator.json'), { force: true })
   const line = ['--prepare', '--data-dir', prepared, '--images-dir', images, '--accelerator', 'kvm']
   const [program = '', ...args] = [...under, up, ...line]
-  const environment = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal' }
+  const environment = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: path }
   return spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: environment })
 }
 
@@ -232,12 +242,11 @@ describe.skipIf(missing !== null)(
       ['hibernate', 2, 'stop', 2],
       ['wake', 5, 'start', 1],
     ])('do not run where QEMU fails at the step "%s"', { timeout: START_MS }, async (step, launch, moment, time) => {
-      const found = await findQemu(join(labImages, 'qemu'), Deadline.after(CASE_MS, 'version of QEMU'))
-      const qemu = await FailingQemu.make(found.path)
+      const qemu = await FailingQemu.make(REAL_QEMU)
       try {
         await qemu.failAt(launch + (process.env['OFFSHOOT_KVM_CPU'] === undefined ? 1 : 0), moment, time)
-        await copyFile(qemu.path, join(imagesWithoutJail, 'qemu', basename(qemu.path)))
-        const { code, errors } = await prepare(imagesWithoutJail, await device({ gid: GROUP, mode: 0o660 }))
+        const path = [join(qemu.path, '..'), process.env['PATH']].join(delimiter)
+        const { code, errors } = await prepare(imagesWithoutJail, await device({ gid: GROUP, mode: 0o660 }), path)
         expect(code).toBe(1)
         expect(errors).toContain(`failed at the step "${step}"`)
         expect(errors).toContain(wordsAt(moment))

@@ -2,17 +2,10 @@ import { copyFile, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { findQemu, type Qemu } from '../machine/host/qemu.ts'
-import { Images } from '../store/bakes/images.ts'
+import { findQemu } from '../machine/host/qemu.ts'
 
 /** The words before the version in the answer to `--version`. */
 const BEFORE_VERSION = 'QEMU emulator version '
-
-/** The QEMU that an agent with the images of the tests runs. */
-export function usedQemu(): Promise<Qemu> {
-  const images = new Images(process.env['OFFSHOOT_IMAGES_DIR'] ?? '')
-  return findQemu(images.qemu, Deadline.after(10_000, 'version of QEMU'))
-}
 
 /**
  * The QEMU of this host with another version number in the answer to `--version`. It stands for the QEMU that the host had before
@@ -30,7 +23,7 @@ export class OtherQemu {
   }
 
   static async make(): Promise<OtherQemu> {
-    const { path, version } = await usedQemu()
+    const { path, version } = await findQemu(Deadline.after(10_000, 'version of QEMU'))
     const other = `${version.startsWith('1') ? '2' : '1'}${version.slice(1)}`
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-other-qemu-')))
     const program = join(folder, 'qemu')

@@ -25,7 +25,7 @@ export class TestJail {
     const launcher = join(folder, 'jail')
     const sources = ['jail.c', 'jail-options.c', 'jail-filter.c'].map((name) => join(NATIVE, name))
     await runProgram('cc', ['-static', '-O1', '-Wall', '-Wextra', '-Werror', ...sources, '-o', launcher], deadline)
-    const qemu = await findQemu(null, deadline)
+    const qemu = await findQemu(deadline)
     const jail = await openJail(join(folder, 'qemu'), { qemu, launcher, preload: launcher }, deadline)
     return new TestJail(folder, jail)
   }

@@ -70,7 +70,7 @@ export class VmHost {
     const dir = await DataDir.open(join(place, 'agent'))
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
-    const qemu = await findQemu(images.qemu, deadline)
+    const qemu = await findQemu(deadline)
     const parts = { qemu, launcher: images.jail, preload: images.preload }
     const confinement = { uid: UID, jail: UID === null ? null : await openJail(dir.qemu, parts, deadline) }
     const slot = () => Promise.resolve({ confinement, tap: null })

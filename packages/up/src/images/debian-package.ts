@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CommandFailed, runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
@@ -53,19 +53,7 @@ async function fetchWith(
   return { folder: unpacked, version: version.trim() }
 }
 
-/** The same with other sources than the host's. @param sources lines for a `sources.list` */
-export async function fetchFromSources(
-  work: StepWork,
-  sources: readonly string[],
-  name: string,
-): Promise<UnpackedPackage> {
-  const list = join(work.folder, '.sources.list')
-  await writeFile(list, `${sources.join('\n')}\n`)
-  const apt = await withFreshLists(work, ['-o', `Dir::Etc::SourceList=${list}`, '-o', 'Dir::Etc::SourceParts=-'])
-  return fetchWith(apt, join(work.folder, '.package'), async () => name)
-}
-
-async function withFreshLists(work: StepWork, options: readonly string[] = []): Promise<Apt> {
+async function withFreshLists(work: StepWork): Promise<Apt> {
   const state = join(work.folder, '.apt')
   await mkdir(join(state, 'lists/partial'), { recursive: true })
   await mkdir(join(state, 'cache/archives/partial'), { recursive: true })
@@ -76,7 +64,6 @@ async function withFreshLists(work: StepWork, options: readonly string[] = []): 
     `Dir::Cache=${state}/cache`,
     '-o',
     'APT::Sandbox::User=root',
-    ...options,
   ])
   await apt.run('apt-get', ['update', '--quiet'], work.folder)
   return apt

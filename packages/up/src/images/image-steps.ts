@@ -3,7 +3,6 @@ import { initramfsStep } from './initramfs.ts'
 import { jailStep } from './jail.ts'
 import { kernelStep } from './kernel.ts'
 import { guestMemoryStep } from './guest-memory.ts'
-import { qemuStep } from './qemu.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
@@ -21,7 +20,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
   return [
     ...[...own, ...sharing].map((recipe) => templateStep(recipe, recipesFolder)),
     kernelStep(),
-    qemuStep(),
     guestProgramStep(),
     initramfsStep(),
     guestMemoryStep(),

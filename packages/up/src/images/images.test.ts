@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { templatesFolder } from '../base/repository.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import { cpioArchive } from './cpio-archive.ts'
-import { backportsOf, sourceLines } from './debian-mirror.ts'
+import { sourceLines } from './debian-mirror.ts'
 import { loadOrder, readDepends } from './kernel-modules.ts'
 import { readRecipes } from './recipe.ts'
 
@@ -105,16 +105,6 @@ describe('sourceLines', () => {
 
   it('takes none when the release itself is not among them', () => {
     expect(sourceLines('Debian|http://m/|bookworm-updates|main\n', 'bookworm')).toEqual([])
-  })
-})
-
-describe('backportsOf', () => {
-  it('are where the release itself is, not where its updates are', () => {
-    const security = 'deb http://s/ bookworm-security main'
-    expect(backportsOf([security, 'deb http://m/debian/ bookworm main'])).toEqual([
-      'deb http://m/debian/ bookworm-backports main',
-    ])
-    expect(backportsOf([security])).toEqual([])
   })
 })
 

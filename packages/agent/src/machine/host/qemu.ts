@@ -17,15 +17,9 @@ export function qemuSeries(version: string): string {
   return version.split('.').slice(0, 2).join('.')
 }
 
-const PROGRAM = 'qemu-system-x86_64'
-
-/**
- * @param folder where a newer QEMU than the host's may be (docs/adr/0039-newer-qemu.md); `null` for the host's
- * @throws Error when there is none; the message names the package
- */
-export async function findQemu(folder: string | null, deadline: Deadline): Promise<Qemu> {
-  const own = folder === null ? null : await programIn(folder, PROGRAM)
-  const path = own ?? (await findProgram(PROGRAM, 'qemu-system-x86'))
+/** @throws Error when there is none; the message names the package */
+export async function findQemu(deadline: Deadline): Promise<Qemu> {
+  const path = await findProgram('qemu-system-x86_64', 'qemu-system-x86')
   const output = await runProgram(path, ['--version'], deadline)
   const version = /version (\d+\.\d+\.\d+)/.exec(output)?.[1]
   if (version === undefined) throw new Error(`no version in the answer of ${path} --version`)
@@ -39,17 +33,13 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/sbin']
 /** @throws Error when there is none; the message names the package */
 export async function findProgram(name: string, debianPackage: string): Promise<string> {
   for (const folder of [...(process.env['PATH'] ?? '/usr/bin:/bin').split(':'), ...SYSTEM_FOLDERS]) {
-    const path = await programIn(folder, name)
-    if (path !== null) return path
+    const path = await realpath(join(folder, name)).catch(() => null)
+    if (path === null) continue
+    const isExecutable = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (isExecutable) return path
   }
   throw new Error(`${name} not found: install the Debian package ${debianPackage}`)
-}
-
-async function programIn(folder: string, name: string): Promise<string | null> {
-  const path = await realpath(join(folder, name)).catch(() => null)
-  if (path === null) return null
-  return access(path, constants.X_OK).then(
-    () => path,
-    () => null,
-  )
 }

@@ -17,8 +17,6 @@ export class Images {
   readonly preload: string
   readonly withTap: string
   readonly jail: string
-  /** The folder of a QEMU that is newer than the host's; empty if the host's is used. */
-  readonly qemu: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -29,7 +27,6 @@ export class Images {
     this.preload = join(folder, 'guest-memory.so')
     this.withTap = join(folder, 'with-tap')
     this.jail = join(folder, 'jail')
-    this.qemu = join(folder, 'qemu')
   }
 
   rootfs(template: string): string {

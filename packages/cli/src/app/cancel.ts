@@ -8,6 +8,5 @@ export const run: Action = async (cli, line) => {
   const path = { id: app.id, deployment_id: id }
   const request = { path, signal: cli.signal }
   const cancelled = await (await cli.api()).request('POST /v1/apps/{id}/deploys/{deployment_id}/cancel', request)
-  if (line.options.json) cli.out.json(cancelled)
-  else cli.out.line(id)
+  cli.out.result(line.options, cancelled, id)
 }

@@ -20,20 +20,19 @@ export const run: Action = async (cli, line) => {
   const app = await readApp(cli, operand(line, 0))
   const deployments = await deploymentsOf(cli, app)
   const { out } = cli
-  if (line.options.json) return out.json(deployments)
-  if (line.options.quiet) return deployments.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'STATUS', 'REF', 'COMMIT', 'AGE', 'ERROR'],
-    deployments.map((each) => [
+  out.list(line.options, deployments, {
+    id: ({ id }) => id,
+    headings: ['ID', 'STATUS', 'REF', 'COMMIT', 'AGE', 'ERROR'],
+    row: (each) => [
       each.id,
       out.style(STYLES[each.status], each.status),
       each.git_ref,
       each.git_commit?.slice(0, 12) ?? '',
       age(each.created_at),
       each.error ?? '',
-    ]),
-    `There are no deployments yet. Begin one: offshoot app deploy ${app.name}`,
-  )
+    ],
+    empty: `There are no deployments yet. Begin one: offshoot app deploy ${app.name}`,
+  })
 }
 
 /** The deployment of an app that `text` names; without a text, the newest. */

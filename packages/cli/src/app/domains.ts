@@ -14,7 +14,7 @@ interface Options {
 }
 
 export const run: Action<Options> = async (cli, line) => {
-  const { add, rm, certificate, privateKey, json, quiet } = line.options
+  const { add, rm, certificate, privateKey, json } = line.options
   if (add !== undefined && rm !== undefined) throw new UsageError('--add and --rm exclude each other')
   if ((certificate === undefined) !== (privateKey === undefined))
     throw new UsageError('--certificate and --private-key belong together')
@@ -35,19 +35,18 @@ export const run: Action<Options> = async (cli, line) => {
   const domains = await api
     .list('GET /v1/apps/{id}/domains', { path, query: { limit: 1000 }, signal: cli.signal })
     .all()
-  if (json) return cli.out.json(domains)
-  if (quiet) return domains.forEach(({ domain }) => cli.out.line(domain))
-  cli.out.table(
-    ['DOMAIN', 'STATUS', 'CERTIFICATE', 'TXT RECORD', 'VALUE'],
-    domains.map(({ domain, status, certificate: its, record }) => [
+  cli.out.list(line.options, domains, {
+    id: ({ domain }) => domain,
+    headings: ['DOMAIN', 'STATUS', 'CERTIFICATE', 'TXT RECORD', 'VALUE'],
+    row: ({ domain, status, certificate: its, record }) => [
       domain,
       cli.out.style(status === 'verified' ? 'green' : 'yellow', status),
       its === null ? '' : `${its.status}${its.error === null ? '' : ` (${its.error})`}`,
       record.name,
       record.value,
-    ]),
-    'There are no domains. Add one with --add',
-  )
+    ],
+    empty: 'There are no domains. Add one with --add',
+  })
 }
 
 async function textOf(cli: Cli, file: string | undefined): Promise<string | undefined> {

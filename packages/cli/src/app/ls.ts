@@ -9,7 +9,8 @@ interface Options {
   readonly previewsOf?: string
 }
 
-export const run: Action<Options> = async (cli, { options: { status, previewsOf, json, quiet } }) => {
+export const run: Action<Options> = async (cli, { options }) => {
+  const { status, previewsOf } = options
   const api = await cli.api()
   const request = { query: { limit: 1000, status }, signal: cli.signal }
   const parent = previewsOf === undefined ? null : await resolve(api, 'app', previewsOf)
@@ -18,18 +19,18 @@ export const run: Action<Options> = async (cli, { options: { status, previewsOf,
       ? await api.list('GET /v1/apps', request).all()
       : await api.list('GET /v1/apps/{id}/previews', { ...request, path: { id: parent } }).all()
   const { out } = cli
-  if (json) return out.json(apps)
-  if (quiet) return apps.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'NAME', 'STATUS', 'BRANCH', 'ADDRESS', 'AGE'],
-    apps.map((each) => [
+  out.list(options, apps, {
+    id: ({ id }) => id,
+    headings: ['ID', 'NAME', 'STATUS', 'BRANCH', 'ADDRESS', 'AGE'],
+    row: (each) => [
       each.id,
       each.name,
       statusOf(out, each.status),
       each.git_branch,
       each.name_url ?? each.url,
       age(each.created_at),
-    ]),
-    parent === null ? 'There are no apps. Create one: offshoot app create NAME REPOSITORY' : 'There are no previews.',
-  )
+    ],
+    empty:
+      parent === null ? 'There are no apps. Create one: offshoot app create NAME REPOSITORY' : 'There are no previews.',
+  })
 }

@@ -1,6 +1,6 @@
 import type { App } from '@offshoot/contract/app'
 import type { Cli } from '../frame/cli.ts'
-import { type Action, type Line, operand } from '../frame/command.ts'
+import { type Action, operand } from '../frame/command.ts'
 import type { Output, Style } from '../frame/output.ts'
 import { resolve } from '../frame/resolve.ts'
 
@@ -49,10 +49,4 @@ export function statusOf(out: Output, status: App['status']): string {
 export async function readApp(cli: Cli, text: string): Promise<App> {
   const api = await cli.api()
   return api.request('GET /v1/apps/{id}', { path: { id: await resolve(api, 'app', text) }, signal: cli.signal })
-}
-
-/** Prints an app that was made or changed. */
-export function showApp(cli: Cli, { options }: Line, app: App): void {
-  if (options.json) cli.out.json(app)
-  else cli.out.line(app.id)
 }

@@ -22,7 +22,7 @@ export async function watchDeployment(
   { id, ...begun }: Deployment,
 ): Promise<void> {
   const { detach = false, json, quiet = false } = options
-  if (detach) return json ? cli.out.json({ id, ...begun }) : cli.out.line(id)
+  if (detach) return cli.out.result(options, { id, ...begun }, id)
   const progress = new Progress(cli, `deploying ${app.name}`)
   try {
     await followBuildLog(cli, app.id, id, (line) => {

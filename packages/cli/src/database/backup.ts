@@ -7,6 +7,5 @@ export const run: Action = async (cli, line) => {
   const id = await resolve(api, 'database', operand(line, 0))
   const taking = api.request('POST /v1/databases/{id}/backups', { path: { id }, signal: cli.signal })
   const backup = await withProgress(cli, 'backing up', taking)
-  if (line.options.json) cli.out.json(backup)
-  else cli.out.line(backup.id)
+  cli.out.result(line.options, backup, backup.id)
 }

@@ -13,7 +13,7 @@ interface Options extends Agreement {
 const STYLES: Readonly<Record<DatabaseBackup['verified'], Style>> = { pending: 'yellow', ok: 'green', failed: 'red' }
 
 export const run: Action<Options> = async (cli, line) => {
-  const { rm, yes = false, json, quiet } = line.options
+  const { rm, yes = false } = line.options
   const api = await cli.api()
   const id = await resolve(api, 'database', operand(line, 0))
   const { out } = cli
@@ -24,20 +24,19 @@ export const run: Action<Options> = async (cli, line) => {
     return out.line(backup)
   }
   const backups = await backupsOf(cli, id)
-  if (json) return out.json(backups)
-  if (quiet) return backups.forEach((each) => out.line(each.id))
-  out.table(
-    ['ID', 'MADE BY', 'SIZE', 'VERIFIED', 'CREATED', 'AGE'],
-    backups.map((each) => [
+  out.list(line.options, backups, {
+    id: (each) => each.id,
+    headings: ['ID', 'MADE BY', 'SIZE', 'VERIFIED', 'CREATED', 'AGE'],
+    row: (each) => [
       each.id,
       each.origin === 'daily' ? 'schedule' : 'you',
       bytes(each.size_bytes),
       out.style(STYLES[each.verified], each.verify_error ?? each.verified),
       each.created_at,
       age(each.created_at),
-    ]),
-    'There are no backups yet. Make one: offshoot db backup',
-  )
+    ],
+    empty: 'There are no backups yet. Make one: offshoot db backup',
+  })
 }
 
 /** The id of the backup that begins with this text. */

@@ -2,7 +2,6 @@ import { type Action, operand } from '../frame/command.ts'
 import { withProgress } from '../frame/progress.ts'
 import { resolve } from '../frame/resolve.ts'
 import { backupOf } from './backups.ts'
-import { showId } from './show.ts'
 
 export const run: Action<{ readonly at?: string }> = async (cli, line) => {
   const api = await cli.api()
@@ -10,5 +9,6 @@ export const run: Action<{ readonly at?: string }> = async (cli, line) => {
   const { at } = line.options
   const body = { label: line.operands[1], at: at === undefined ? undefined : await backupOf(cli, id, at) }
   const branching = api.request('POST /v1/databases/{id}/branch', { path: { id }, body, signal: cli.signal })
-  showId(cli, line, await withProgress(cli, 'branching', branching))
+  const database = await withProgress(cli, 'branching', branching)
+  cli.out.result(line.options, database, database.id)
 }

@@ -2,7 +2,6 @@ import { type Action, operand } from '../frame/command.ts'
 import { UsageError } from '../frame/failure.ts'
 import { withProgress } from '../frame/progress.ts'
 import { resolve } from '../frame/resolve.ts'
-import { showId } from './show.ts'
 
 interface Options {
   readonly label?: string
@@ -18,5 +17,6 @@ export const run: Action<Options> = async (cli, line) => {
   const api = await cli.api()
   const id = await resolve(api, 'database', operand(line, 0))
   const changing = api.request('PATCH /v1/databases/{id}', { path: { id }, body, signal: cli.signal })
-  showId(cli, line, await withProgress(cli, 'changing the database', changing))
+  const database = await withProgress(cli, 'changing the database', changing)
+  cli.out.result(line.options, database, database.id)
 }

@@ -1,6 +1,6 @@
 import type { Database } from '@offshoot/contract/database'
 import type { Cli } from '../frame/cli.ts'
-import { type Action, type Line, operand } from '../frame/command.ts'
+import { type Action, operand } from '../frame/command.ts'
 import type { Output, Style } from '../frame/output.ts'
 import { resolve } from '../frame/resolve.ts'
 
@@ -44,10 +44,4 @@ export async function readDatabase(cli: Cli, text: string): Promise<Database> {
   const api = await cli.api()
   const path = { id: await resolve(api, 'database', text) }
   return api.request('GET /v1/databases/{id}', { path, signal: cli.signal })
-}
-
-/** Prints a database that was made or changed: its id, and with `--json` everything, the password included. */
-export function showId(cli: Cli, { options }: Line, database: Database): void {
-  if (options.json) cli.out.json(database)
-  else cli.out.line(database.id)
 }

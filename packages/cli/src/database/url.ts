@@ -5,6 +5,5 @@ export const run: Action = async (cli, line) => {
   const api = await cli.api()
   const path = { id: await resolve(api, 'database', operand(line, 0)) }
   const connection = await api.request('GET /v1/databases/{id}/connection', { path, signal: cli.signal })
-  if (line.options.json) cli.out.json(connection)
-  else cli.out.line(connection.connection_url)
+  cli.out.result(line.options, connection, connection.connection_url)
 }

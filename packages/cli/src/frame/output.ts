@@ -8,6 +8,22 @@ export interface Streams {
   readonly stderr: Writable & { readonly isTTY?: boolean }
 }
 
+/** The forms of output that a command line asks for. */
+interface Forms {
+  readonly json?: boolean
+  readonly quiet?: boolean
+}
+
+/** How {@link Output.list} shows entries. */
+interface Listing<T> {
+  /** What `-q` prints of an entry. */
+  readonly id: (entry: T) => string
+  readonly headings: readonly string[]
+  readonly row: (entry: T) => readonly string[]
+  /** A remark instead of an empty table. */
+  readonly empty: string
+}
+
 export type Style = Parameters<typeof styleText>[0]
 
 /** Writes tables for people, JSON for programs, ids for pipelines. */
@@ -56,6 +72,19 @@ export class Output {
         .join('  ')
     this.line(this.style('dim', lineOf(headings)))
     for (const row of cells) this.line(lineOf(row).trimEnd())
+  }
+
+  /** A list: JSON for programs, ids for pipelines, a table for people. */
+  list<T>({ json, quiet }: Forms, entries: readonly T[], { id, headings, row, empty }: Listing<T>): void {
+    if (json) return this.json(entries)
+    if (quiet) return entries.forEach((each) => this.line(id(each)))
+    this.table(headings, entries.map(row), empty)
+  }
+
+  /** What a command made or changed: all of it as JSON for programs, otherwise one line. */
+  result({ json }: Forms, value: unknown, line: string): void {
+    if (json) this.json(value)
+    else this.line(line)
   }
 
   /** Names with their values, one a line. */

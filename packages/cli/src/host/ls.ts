@@ -12,7 +12,7 @@ interface Host {
   readonly disk: { readonly total_bytes: number; readonly free_bytes: number } | null
 }
 
-export const run: Action = async (cli, { options: { json, quiet } }) => {
+export const run: Action = async (cli, { options }) => {
   const api = operatorApi(cli)
   const response = await api.fetch('GET /v1/admin/metrics', { signal: cli.signal })
   const samples = samplesOf(await response.text())
@@ -27,11 +27,10 @@ export const run: Action = async (cli, { options: { json, quiet } }) => {
     }),
   )
   const { out } = cli
-  if (json) return out.json(hosts)
-  if (quiet) return hosts.forEach(({ id }) => out.line(id))
-  out.table(
-    ['HOST', 'STATUS', 'SANDBOXES', 'MEMORY', 'DISK FREE'],
-    hosts.map(({ id, up, sandboxes, memory_mib: memory, disk }) => [
+  out.list(options, hosts, {
+    id: ({ id }) => id,
+    headings: ['HOST', 'STATUS', 'SANDBOXES', 'MEMORY', 'DISK FREE'],
+    row: ({ id, up, sandboxes, memory_mib: memory, disk }) => [
       id,
       up ? out.style('green', 'up') : out.style('red', 'down'),
       String(sandboxes),
@@ -39,9 +38,9 @@ export const run: Action = async (cli, { options: { json, quiet } }) => {
         .map(([kind, mib]) => `${bytes(mib * 1024 * 1024)} ${kind.replaceAll('_', ' ')}`)
         .join(', '),
       disk === null ? '' : `${bytes(disk.free_bytes)} of ${bytes(disk.total_bytes)}`,
-    ]),
-    'There are no hosts.',
-  )
+    ],
+    empty: 'There are no hosts.',
+  })
 }
 
 function of(samples: readonly Sample[], name: string): readonly Sample[] {

@@ -10,7 +10,7 @@ interface Options {
 }
 
 export const run: Action<Options> = async (cli, { options }) => {
-  const { status, template, metadata = {}, json, quiet } = options
+  const { status, template, metadata = {} } = options
   const tags = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value])
   const query = {
     limit: 1000,
@@ -20,11 +20,10 @@ export const run: Action<Options> = async (cli, { options }) => {
   }
   const sandboxes = await (await cli.api()).list('GET /v1/sandboxes', { query, signal: cli.signal }).all()
   const { out } = cli
-  if (json) return out.json(sandboxes)
-  if (quiet) return sandboxes.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'NAME', 'TEMPLATE', 'STATUS', 'AGE', 'LIFE', 'OWNER'],
-    sandboxes.map((each) => [
+  out.list(options, sandboxes, {
+    id: ({ id }) => id,
+    headings: ['ID', 'NAME', 'TEMPLATE', 'STATUS', 'AGE', 'LIFE', 'OWNER'],
+    row: (each) => [
       each.id,
       nameOf(each),
       each.template,
@@ -32,7 +31,7 @@ export const run: Action<Options> = async (cli, { options }) => {
       age(each.created_at),
       remaining(each),
       each.managed_by ?? '',
-    ]),
-    'There are no sandboxes. Create one: offshoot sandbox create',
-  )
+    ],
+    empty: 'There are no sandboxes. Create one: offshoot sandbox create',
+  })
 }

@@ -8,6 +8,5 @@ export const run: Action = async (cli, line) => {
   const body = { name: line.operands[1] }
   const taking = api.request('POST /v1/sandboxes/{id}/snapshots', { path: { id }, body, signal: cli.signal })
   const snapshot = await withProgress(cli, 'taking the snapshot', taking)
-  if (line.options.json) cli.out.json(snapshot)
-  else cli.out.line(snapshot.id)
+  cli.out.result(line.options, snapshot, snapshot.id)
 }

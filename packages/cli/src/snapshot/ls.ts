@@ -8,24 +8,24 @@ interface Options {
   readonly template?: string
 }
 
-export const run: Action<Options> = async (cli, { options: { name, sandbox, template, json, quiet } }) => {
+export const run: Action<Options> = async (cli, { options }) => {
+  const { name, sandbox, template } = options
   const api = await cli.api()
   const sandboxId = sandbox === undefined ? undefined : await resolve(api, 'sandbox', sandbox)
   const query = { limit: 1000, name, sandbox_id: sandboxId, template }
   const snapshots = await api.list('GET /v1/snapshots', { query, signal: cli.signal }).all()
   const { out } = cli
-  if (json) return out.json(snapshots)
-  if (quiet) return snapshots.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'NAME', 'SANDBOX', 'TEMPLATE', 'SIZE', 'AGE'],
-    snapshots.map((each) => [
+  out.list(options, snapshots, {
+    id: ({ id }) => id,
+    headings: ['ID', 'NAME', 'SANDBOX', 'TEMPLATE', 'SIZE', 'AGE'],
+    row: (each) => [
       each.id,
       each.name ?? '',
       each.sandbox_id.slice(0, 8),
       each.template,
       bytes(each.size_bytes),
       age(each.created_at),
-    ]),
-    'There are no snapshots. Take one: offshoot sandbox snapshot SANDBOX',
-  )
+    ],
+    empty: 'There are no snapshots. Take one: offshoot sandbox snapshot SANDBOX',
+  })
 }

@@ -11,22 +11,21 @@ const STYLES: Readonly<Record<Build['status'], Style>> = {
 }
 
 export const run: Action<{ readonly status?: Build['status'] }> = async (cli, { operands: [name], options }) => {
-  const { status, json, quiet } = options
+  const { status } = options
   const query = { limit: 1000, name, status }
   const builds = await (await cli.api()).list('GET /v1/templates/builds', { query, signal: cli.signal }).all()
   const { out } = cli
-  if (json) return out.json(builds)
-  if (quiet) return builds.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'TEMPLATE', 'STATUS', 'STAGE', 'AGE', 'ERROR'],
-    builds.map((each) => [
+  out.list(options, builds, {
+    id: ({ id }) => id,
+    headings: ['ID', 'TEMPLATE', 'STATUS', 'STAGE', 'AGE', 'ERROR'],
+    row: (each) => [
       each.id,
       each.name,
       out.style(STYLES[each.status], each.status),
       `${each.stage} ${each.percent} %`,
       age(each.created_at),
       each.error ?? '',
-    ]),
-    'There are no builds. Begin one: offshoot template build NAME FOLDER',
-  )
+    ],
+    empty: 'There are no builds. Begin one: offshoot template build NAME FOLDER',
+  })
 }

@@ -16,7 +16,7 @@ export interface MakeOptions {
 /** Shows the log of a build until it ends, then prints the name of the template. The build goes on without the program. */
 export async function watchBuild(cli: Cli, { options }: Line<MakeOptions>, { id, ...build }: Build): Promise<void> {
   const { detach = false, json, quiet = false } = options
-  if (detach) return json ? cli.out.json({ id, ...build }) : cli.out.line(id)
+  if (detach) return cli.out.result(options, { id, ...build }, id)
   const progress = new Progress(cli, 'waiting')
   try {
     await followBuild(cli, id, (line) => {

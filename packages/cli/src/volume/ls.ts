@@ -8,22 +8,22 @@ interface Options {
   readonly free?: boolean
 }
 
-export const run: Action<Options> = async (cli, { options: { attached, free, json, quiet } }) => {
+export const run: Action<Options> = async (cli, { options }) => {
+  const { attached, free } = options
   if (attached && free) throw new UsageError('--attached and --free exclude each other')
   const query = { limit: 1000, attached: free ? false : attached }
   const volumes = await (await cli.api()).list('GET /v1/volumes', { query, signal: cli.signal }).all()
   const { out } = cli
-  if (json) return out.json(volumes)
-  if (quiet) return volumes.forEach(({ name }) => out.line(name))
-  out.table(
-    ['NAME', 'SIZE', 'USED', 'SANDBOXES', 'AGE'],
-    volumes.map((each) => [
+  out.list(options, volumes, {
+    id: ({ name }) => name,
+    headings: ['NAME', 'SIZE', 'USED', 'SANDBOXES', 'AGE'],
+    row: (each) => [
       each.name,
       bytes(each.size_bytes),
       each.used_bytes === null ? 'unknown' : bytes(each.used_bytes),
       holdersOf(each),
       age(each.created_at),
-    ]),
-    'There are no volumes. Create one: offshoot volume create NAME',
-  )
+    ],
+    empty: 'There are no volumes. Create one: offshoot volume create NAME',
+  })
 }

@@ -9,6 +9,5 @@ export const run: Action = async (cli, line) => {
   const api = await cli.api()
   const growing = api.request('PATCH /v1/volumes/{name}', { path: { name }, body, signal: cli.signal })
   const volume = await withProgress(cli, `resizing ${name}`, named('volume', name, growing))
-  if (line.options.json) cli.out.json(volume)
-  else cli.out.line(`${volume.name} ${volume.size_mb} MiB`)
+  cli.out.result(line.options, volume, `${volume.name} ${volume.size_mb} MiB`)
 }

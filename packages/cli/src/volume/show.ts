@@ -1,6 +1,5 @@
 import type { Volume } from '@offshoot/contract/volume'
-import type { Cli } from '../frame/cli.ts'
-import { type Action, type Line, operand } from '../frame/command.ts'
+import { type Action, operand } from '../frame/command.ts'
 import { bytes } from '../frame/output.ts'
 import { named, nameFor } from '../frame/resolve.ts'
 
@@ -26,10 +25,4 @@ export function holdersOf({ attachments }: Volume): string {
   return attachments
     .map(({ sandbox_id: id, read_only: readsOnly }) => `${id.slice(0, 8)}${readsOnly ? ' (reads)' : ''}`)
     .join(', ')
-}
-
-/** Prints a volume that was made. */
-export function showNew(cli: Cli, { options }: Line, volume: Volume): void {
-  if (options.json) cli.out.json(volume)
-  else cli.out.line(volume.name)
 }

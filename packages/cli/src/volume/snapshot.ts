@@ -7,6 +7,5 @@ export const run: Action = async (cli, line) => {
   const api = await cli.api()
   const taking = api.request('POST /v1/volumes/{name}/snapshots', { path: { name }, signal: cli.signal })
   const snapshot = await withProgress(cli, 'taking the snapshot', named('volume', name, taking))
-  if (line.options.json) cli.out.json(snapshot)
-  else cli.out.line(snapshot.id)
+  cli.out.result(line.options, snapshot, snapshot.id)
 }

@@ -9,7 +9,7 @@ interface Options extends Agreement {
 }
 
 export const run: Action<Options> = async (cli, line) => {
-  const { rm, yes = false, json, quiet } = line.options
+  const { rm, yes = false } = line.options
   const name = nameFor('volume', operand(line, 0))
   const api = await cli.api()
   const route = 'GET /v1/volumes/{name}/snapshots'
@@ -22,11 +22,10 @@ export const run: Action<Options> = async (cli, line) => {
     await api.request('DELETE /v1/volumes/{name}/snapshots/{id}', { path: { name, id }, signal: cli.signal })
     return out.line(id)
   }
-  if (json) return out.json(snapshots)
-  if (quiet) return snapshots.forEach(({ id }) => out.line(id))
-  out.table(
-    ['ID', 'SIZE', 'AGE'],
-    snapshots.map((each) => [each.id, bytes(each.size_bytes), age(each.created_at)]),
-    `There are no snapshots of ${name}. Take one: offshoot volume snapshot ${name}`,
-  )
+  out.list(line.options, snapshots, {
+    id: ({ id }) => id,
+    headings: ['ID', 'SIZE', 'AGE'],
+    row: (each) => [each.id, bytes(each.size_bytes), age(each.created_at)],
+    empty: `There are no snapshots of ${name}. Take one: offshoot volume snapshot ${name}`,
+  })
 }

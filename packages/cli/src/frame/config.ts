@@ -1,8 +1,9 @@
 import { chmodSync, readFileSync, statSync } from 'node:fs'
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
+import { replacePrivateFile } from './private-file.ts'
 
 /** What `offshoot login` keeps. The file is readable by its owner alone. */
 export interface Config {
@@ -53,15 +54,11 @@ export function readConfig(path: string): Config {
   throw new Failure(`the configuration ${path} is not JSON`, { next: 'remove it and run offshoot login' })
 }
 
-/** Writes beside the file and renames, so that no reader sees half of it. */
 export async function writeConfig(path: string, config: Config): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const part = `${path}.${process.pid}.part`
   try {
-    await writeFile(part, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-    await rename(part, path)
+    await replacePrivateFile(path, `${JSON.stringify(config, null, 2)}\n`)
   } catch (error) {
-    await rm(part, { force: true })
     throw new Failure(`the configuration ${path} cannot be written`, {
       next: 'correct its permissions, or set OFFSHOOT_CONFIG to another file',
       cause: error,

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { SshGateway } from '@offshoot/contract/ssh'
 import type { Cli } from '../frame/cli.ts'
 import { Failure } from '../frame/failure.ts'
+import { replacePrivateFile } from '../frame/private-file.ts'
 
 /** The certificate lives an hour. One with less than this left is renewed. */
 const SPARE_MS = 5 * 60_000
@@ -46,8 +47,8 @@ export async function renew(cli: Cli, files: SshFiles): Promise<SshGateway> {
   const { certificate, gateway } = await api.request('POST /v1/ssh-certificates', { body, signal: cli.signal })
   if (!/^[\x21-\x7e]+ [\x20-\x7e]+$/.test(gateway.known_hosts) || !/^[\w.:-]+$/.test(gateway.host))
     throw new Failure('the server describes its SSH gateway in a way that OpenSSH would not understand')
-  await replace(files.knownHosts, `${gateway.known_hosts}\n`)
-  await replace(files.certificate, `${certificate.trim()}\n`)
+  await replacePrivateFile(files.knownHosts, `${gateway.known_hosts}\n`)
+  await replacePrivateFile(files.certificate, `${certificate.trim()}\n`)
   return gateway
 }
 
@@ -62,11 +63,4 @@ async function makeKey(path: string): Promise<string> {
     })
   }
   return readFile(`${path}.pub`, 'utf8')
-}
-
-/** Two processes of ssh may renew at the same time, and none may read half a file. */
-export async function replace(path: string, content: string): Promise<void> {
-  const part = `${path}.${process.pid}.part`
-  await writeFile(part, content, { mode: 0o600 })
-  await rename(part, path)
 }

@@ -6,9 +6,10 @@ import type { SshGateway } from '@offshoot/contract/ssh'
 import type { Offshoot } from '@offshoot/sdk'
 import type { Cli } from '../frame/cli.ts'
 import type { Action } from '../frame/command.ts'
-import { Failure, UsageError } from '../frame/failure.ts'
+import { EXIT, Failure, UsageError } from '../frame/failure.ts'
+import { replacePrivateFile } from '../frame/private-file.ts'
 import { resolve } from '../frame/resolve.ts'
-import { isFresh, renew, replace, type SshFiles, sshFiles } from './credentials.ts'
+import { isFresh, renew, type SshFiles, sshFiles } from './credentials.ts'
 
 /** What may stand in a configuration unquoted. Other members of the workspace choose the names. */
 const PLAIN_NAME = /^[A-Za-z0-9][\w.-]{0,60}$/
@@ -32,7 +33,7 @@ export const run: Action<{ readonly write?: boolean; readonly renew?: string }> 
     cli.out.raw(content)
     return
   }
-  await replace(files.config, content)
+  await replacePrivateFile(files.config, content)
   const user = join(cli.env['HOME'] || homedir(), '.ssh')
   await include(user, files.config)
   cli.out.note(`Wrote ${files.config}, which ${join(user, 'config')} includes. Enter a sandbox: ssh NAME.offshoot`)
@@ -44,7 +45,7 @@ async function sandboxesOf(api: Offshoot, named: readonly string[]): Promise<San
   const ids = await Promise.all(named.map(async (text) => resolve(api, 'sandbox', text)))
   return ids.map((id) => {
     const found = all.find((each) => each.id === id)
-    if (found === undefined) throw new Failure(`there is no sandbox "${id}"`, { exitCode: 3 })
+    if (found === undefined) throw new Failure(`there is no sandbox "${id}"`, { exitCode: EXIT.notFound })
     return found
   })
 }
@@ -103,5 +104,5 @@ async function include(folder: string, path: string): Promise<void> {
     if (error.code !== 'ENOENT') throw error
     return ''
   })
-  if (!content.split('\n').includes(line)) await replace(config, `${line}\n${content}`)
+  if (!content.split('\n').includes(line)) await replacePrivateFile(config, `${line}\n${content}`)
 }

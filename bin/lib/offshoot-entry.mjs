@@ -3,7 +3,6 @@
  * `offshoot` in the npm package (`bin/offshoot.js`). `up` and `doctor` pass all their options on; everything else is the
  * command line's.
  */
-import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,9 +13,4 @@ if (command === 'up' || command === 'doctor') {
   const { [command]: run } = await import(new URL('../dist/up.js', import.meta.url).href)
   process.exit(await run(rest, files))
 }
-const cli = new URL('../dist/cli.js', import.meta.url)
-if (!existsSync(cli)) {
-  process.stderr.write('Usage: offshoot up|doctor [OPTION…]; offshoot up --help lists the options.\n')
-  process.exit(2)
-}
-await import(cli.href)
+await import(new URL('../dist/cli.js', import.meta.url).href)

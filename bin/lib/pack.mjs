@@ -65,10 +65,8 @@ async function main([folder]) {
 
 /** Dependencies are compiled in, so the package has none. */
 async function compile(stage) {
-  const inputs = { up: join(root, 'packages/up/src/packed/main.ts') }
-  const cli = join(root, 'packages/cli/src/main.ts')
-  if (await exists(cli)) inputs.cli = cli
-  const bundle = await rolldown({ input: inputs, platform: 'node', cwd: root })
+  const input = { up: join(root, 'packages/up/src/packed/main.ts'), cli: join(root, 'packages/cli/src/main.ts') }
+  const bundle = await rolldown({ input, platform: 'node', cwd: root })
   await bundle.write({
     dir: join(stage, 'dist'),
     format: 'esm',
@@ -156,13 +154,6 @@ async function describePackage(stage) {
 
 async function readJson(path) {
   return JSON.parse(await readFile(join(root, path), 'utf8'))
-}
-
-async function exists(path) {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 await main(process.argv.slice(2))

@@ -5,6 +5,7 @@ import type { BuildPlan } from '../project/build-plan.ts'
 import { DeployFailure, isDeployFailure } from '../project/deploy-failure.ts'
 import type { GuestShell } from '../../sandboxes/guest-shell.ts'
 import { untilHealthy } from './health.ts'
+import { isOfApp } from '../model/app-lines.ts'
 import { lastWords } from '../project/last-words.ts'
 import type { Project } from '../project/read-project.ts'
 import type { Deploying } from '../project/deploying.ts'
@@ -62,7 +63,10 @@ async function whatItSays({ client, sandboxId, workspaceId, requestId }: GuestSh
     signal: AbortSignal.timeout(LOG_MS),
   })
   const lines = z.array(logLine).parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString()))
-  return lines.flatMap(({ source, line }) => (source.startsWith('exec:') ? [`${line}\n`] : [])).join('')
+  return lines
+    .filter(isOfApp)
+    .map(({ line }) => `${line}\n`)
+    .join('')
 }
 
 function lastWordsOf(listing: string): string {

@@ -2,6 +2,7 @@ import type { AppRow } from '../model/app-row.ts'
 import { appById } from '../model/app-statements.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import { type VersionSandbox, versionSandboxes } from '../model/instance-statements.ts'
+import { byTime } from '../model/app-lines.ts'
 import { LogTail, type NumberedLine } from './log-tail.ts'
 import type { SentLines } from './line-stream.ts'
 
@@ -77,7 +78,7 @@ function takeInOrder(followed: ReadonlyMap<string, Followed>): { sandboxId: stri
   const fresh = [...followed].flatMap(([sandboxId, { tail, from }]) =>
     tail.take().flatMap((line) => (line.ts < from ? [] : [{ sandboxId, line }])),
   )
-  return fresh.toSorted(({ line: a }, { line: b }) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts)))
+  return fresh.toSorted(({ line: a }, { line: b }) => byTime(a, b))
 }
 
 /** Its last lines were taken before. */

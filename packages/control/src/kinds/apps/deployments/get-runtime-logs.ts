@@ -8,6 +8,7 @@ import type { AppsContext } from '../model/apps-context.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { servingSandboxes } from '../model/instance-statements.ts'
+import { byTime, isOfApp } from '../model/app-lines.ts'
 import { followVersions } from './follow-versions.ts'
 import { sendLines, wantsEventStream } from './line-stream.ts'
 import { readWhole } from '../../../platform/http/bounded-body.ts'
@@ -55,13 +56,11 @@ export function getRuntimeLogs(app: FastifyInstance, control: AppsContext): void
 async function runtimeLines(control: AppsContext, app: AppRow, requestId: string): Promise<string[]> {
   const sandboxes = await servingSandboxes(control.database.pool, app.id)
   const said = await Promise.all(sandboxes.map((sandbox) => linesOf(control, sandbox, requestId)))
-  return inOrder(said.flat())
+  return said
+    .flat()
+    .toSorted(byTime)
     .slice(-MAX_LINES)
     .map(({ line }) => line)
-}
-
-function inOrder<T extends LogLine>(all: readonly T[]): T[] {
-  return all.toSorted((a, b) => (a.ts < b.ts ? -1 : Number(a.ts > b.ts)))
 }
 
 async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: string): Promise<LogLine[]> {
@@ -78,9 +77,7 @@ async function linesOf(control: AppsContext, sandbox: SandboxRow, requestId: str
     signal: AbortSignal.timeout(ANSWER_MS),
   })
   if (answer.statusCode === 200)
-    return lines
-      .parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString()))
-      .filter(({ source }) => source.startsWith('exec:'))
+    return lines.parse(JSON.parse((await readWhole(answer.body, MAX_LOG_BYTES)).toString())).filter(isOfApp)
   await answer.body.dump()
   return []
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { logLine, type LogLine } from '@offshoot/contract/log'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import { EVENTS_SILENCE_MS } from '../../../fleet/agent-client.ts'
+import { isOfApp } from '../model/app-lines.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 
@@ -80,13 +81,11 @@ export class LogTail {
     for await (const events of readServerSentEvents(answer.body)) {
       for (const { id, event, data } of events) {
         this.#cursor = id === null ? this.#cursor : Number(id)
-        if (event === 'line') this.#add({ ...logLine.parse(JSON.parse(data)), n: this.#cursor })
+        if (event !== 'line') continue
+        const line = logLine.parse(JSON.parse(data))
+        if (isOfApp(line)) this.#waiting.push({ ...line, n: this.#cursor })
       }
       while (this.#waiting.length > MAX_WAITING) await delay(LOOK_MS, undefined, { signal: this.#signal })
     }
-  }
-
-  #add(line: NumberedLine): void {
-    if (line.source.startsWith('exec:')) this.#waiting.push(line)
   }
 }

@@ -12,8 +12,8 @@ import { ERRORS_ELSEWHERE, ERRORS_EVERYWHERE, errorsOf } from './route-errors.ts
 type Json = Record<string, unknown>
 
 /**
- * Documents every route at `GET /openapi.json` (OpenAPI 3.1). Call this before the first route is added. The document is
- * made when it is first asked for: that takes longer than the rest of the start.
+ * Documents every route at `GET /openapi.json` (OpenAPI 3.1). Call this before the first route is added. The first
+ * request makes the document, so that the start does not wait for it.
  */
 export function registerOpenApi(
   app: FastifyInstance,

@@ -1,5 +1,5 @@
+import { canAccess } from './base/can-access.ts'
 import { currentProduct } from './base/product.ts'
-import { access } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { isAlive } from '@offshoot/kit/process-identity'
 import { dataLayout, type DataLayout, doesDataDirExist } from './base/data-layout.ts'
@@ -32,7 +32,7 @@ export async function down(args: UpArguments): Promise<void> {
   if (lock === null) throw new SetupFailure(`Another ${currentProduct().command} is working on ${layout.dir}.`)
   try {
     await endOrphans(layout)
-    if (await doesFileExist(layout.agentConfig)) await endVirtualMachines(layout)
+    if (await canAccess(layout.agentConfig)) await endVirtualMachines(layout)
     await endNamespaces(layout)
   } finally {
     lock.release()
@@ -45,11 +45,4 @@ async function endVirtualMachines(layout: DataLayout): Promise<void> {
   const [file = '', ...args] = [...((await guests?.entering()) ?? []), ...line]
   await runCommand(file, args, { deadline: Deadline.after(VMS_END_WITHIN_MS, 'ending all VMs') })
   await guests?.takeFiles()
-}
-
-async function doesFileExist(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

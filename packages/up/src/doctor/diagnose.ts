@@ -2,9 +2,9 @@
  * Reports whether this machine can run Offshoot. Changes nothing: checks that need files use a temporary folder and
  * remove it. It also runs with the Node.js of the machine, before anything is installed (`packed/main.ts`).
  */
-import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAlive } from '@offshoot/kit/process-identity'
+import { canAccess } from '../base/can-access.ts'
 import type { UpArguments } from '../base/arguments.ts'
 import { dataLayout } from '../base/data-layout.ts'
 import type { Product } from '../base/product.ts'
@@ -86,10 +86,7 @@ async function look(
 }
 
 async function areThere(paths: readonly string[]): Promise<boolean> {
-  return Promise.all(paths.map((path) => access(path))).then(
-    () => true,
-    () => false,
-  )
+  return !(await Promise.all(paths.map((path) => canAccess(path)))).includes(false)
 }
 
 const CHECK_WIDTH = 14

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { access, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AcceleratorChoice, AgentConfigFile } from '@offshoot/contract/process-config'
 import { z } from 'zod'
+import { canAccess } from '../base/can-access.ts'
 import { HOST } from '../config/configuration.ts'
 import { type Finding, ok, problem, type Subject, warning } from './finding.ts'
 import { lastLine, runQuietly } from './run-quietly.ts'
@@ -92,8 +93,5 @@ function judge({ accelerator, failure, isolation, ...found }: Trial): Finding {
 }
 
 async function hasMinimal(imagesDir: string): Promise<boolean> {
-  return access(join(imagesDir, 'templates/minimal/template.json')).then(
-    () => true,
-    () => false,
-  )
+  return canAccess(join(imagesDir, 'templates/minimal/template.json'))
 }

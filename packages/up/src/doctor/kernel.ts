@@ -2,6 +2,7 @@
 import { constants } from 'node:fs'
 import { access, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { canAccess } from '../base/can-access.ts'
 import { type Finding, ok, problem, type Subject, warning } from './finding.ts'
 import { hasProgram, lastLine, runQuietly } from './run-quietly.ts'
 
@@ -33,10 +34,7 @@ export async function checkCgroups({ isRoot }: Subject): Promise<Finding> {
   const unified = await readFile(join(CGROUPS, 'cgroup.controllers'), 'utf8').catch(() => null)
   const there = unified?.trim().split(' ') ?? (await controllersOfVersion1())
   const missing = CONTROLLERS.filter((name) => !there.includes(name))
-  const isWritable = await access(unified === null ? join(CGROUPS, 'memory') : CGROUPS, constants.W_OK).then(
-    () => true,
-    () => false,
-  )
+  const isWritable = await canAccess(unified === null ? join(CGROUPS, 'memory') : CGROUPS, constants.W_OK)
   if (missing.length === 0 && isWritable) return ok('cgroups', `version ${unified === null ? 1 : 2}`)
   const finding = missing.length > 0 ? `controllers are missing: ${missing.join(', ')}` : `${CGROUPS} is read-only`
   return warning(
@@ -47,15 +45,8 @@ export async function checkCgroups({ isRoot }: Subject): Promise<Finding> {
 }
 
 async function controllersOfVersion1(): Promise<string[]> {
-  const found = await Promise.all(
-    CONTROLLERS.map((name) =>
-      access(join(CGROUPS, name)).then(
-        () => [name],
-        () => [],
-      ),
-    ),
-  )
-  return found.flat()
+  const there = await Promise.all(CONTROLLERS.map((name) => canAccess(join(CGROUPS, name))))
+  return CONTROLLERS.filter((_name, at) => there[at])
 }
 
 export async function checkNftables({ isRoot, stop }: Subject): Promise<Finding> {

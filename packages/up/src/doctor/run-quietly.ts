@@ -1,6 +1,7 @@
-import { access, constants } from 'node:fs/promises'
+import { constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
+import { canAccess } from '../base/can-access.ts'
 import { runCommand } from '../base/run-command.ts'
 
 const WITHIN_MS = 20_000
@@ -31,13 +32,5 @@ const FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 /** Whether a program is in PATH, or for users also in a folder of administrators. */
 export async function hasProgram(name: string, path = process.env['PATH'] ?? ''): Promise<boolean> {
   const folders = [...path.split(delimiter), ...(process.getuid?.() === 0 ? [] : FOLDERS)]
-  const found = await Promise.all(
-    folders.map(async (folder) =>
-      access(join(folder, name), constants.X_OK).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  )
-  return found.includes(true)
+  return (await Promise.all(folders.map((folder) => canAccess(join(folder, name), constants.X_OK)))).includes(true)
 }

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { canAccess } from '../base/can-access.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
 import { isRootless, type Lack, ROOTLESS_PACKAGES, rootlessLacks } from '../rootless/requirements.ts'
@@ -98,8 +98,7 @@ async function isInstallAllowed(list: string, isYes: boolean, cancelled: AbortSi
 
 async function hasProgram(name: string): Promise<boolean> {
   const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean)
-  const found = await Promise.allSettled(folders.map((folder) => access(join(folder, name), constants.X_OK)))
-  return found.some(({ status }) => status === 'fulfilled')
+  return (await Promise.all(folders.map((folder) => canAccess(join(folder, name), constants.X_OK)))).includes(true)
 }
 
 async function install(packages: readonly string[], cancelled: AbortSignal): Promise<void> {

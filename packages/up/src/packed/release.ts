@@ -8,10 +8,11 @@
  * ID contains the hash of the archive. Two processes may lay out the same release at the same time: each unpacks its own
  * copy, and the first one to rename it wins. Whoever loses removes its copy.
  */
-import { access, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { z } from 'zod'
+import { canAccess } from '../base/can-access.ts'
 import { RELEASE_RECORD } from '../base/product.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
@@ -39,7 +40,7 @@ export async function readPackedRelease(folder: string): Promise<PackedRelease> 
 /** The folder of a release that is laid out; `null` if it is not. */
 export async function findRelease(home: string, { id }: PackedRelease): Promise<string | null> {
   const place = join(home, 'releases', id)
-  return (await exists(place)) ? place : null
+  return (await canAccess(place)) ? place : null
 }
 
 /**
@@ -51,7 +52,7 @@ export async function findRelease(home: string, { id }: PackedRelease): Promise<
 export async function layOutRelease(home: string, release: PackedRelease, archive: string): Promise<string> {
   const place = join(home, 'releases', release.id)
   try {
-    if (!(await exists(place))) {
+    if (!(await canAccess(place))) {
       await unpack(join(home, 'releases'), place, archive)
       await removeOthers(join(home, 'releases'), release.id)
     }
@@ -120,11 +121,4 @@ async function commandLines(): Promise<string> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
   return lines.join('\n')
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

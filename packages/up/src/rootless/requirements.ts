@@ -6,6 +6,7 @@ import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { Deadline } from '@offshoot/kit/deadline'
+import { canAccess } from '../base/can-access.ts'
 import { runCommand } from '../base/run-command.ts'
 import { firstFreeId, idMap, rangesOf, readSubordinateFile, SUBORDINATE_FILES } from './subordinate-ids.ts'
 
@@ -65,15 +66,9 @@ async function lackOfNamespaces(cancelled?: AbortSignal): Promise<Lack | null> {
       ['/proc/sys/kernel/unprivileged_userns_clone', 'kernel.unprivileged_userns_clone=1'],
       ['/proc/sys/kernel/apparmor_restrict_unprivileged_userns', 'kernel.apparmor_restrict_unprivileged_userns=0'],
     ] as const
-    const there = await Promise.all(
-      settings.map(async ([path, setting]) =>
-        access(path).then(
-          () => [setting],
-          () => [],
-        ),
-      ),
-    )
-    const wanted = ['user.max_user_namespaces=15000', ...there.flat()]
+    const there = await Promise.all(settings.map(([path]) => canAccess(path)))
+    const own = settings.filter((_setting, at) => there[at]).map(([, setting]) => setting)
+    const wanted = ['user.max_user_namespaces=15000', ...own]
     return { what: 'this host does not let users make namespaces', remedy: `sysctl -w ${wanted.join(' ')}` }
   }
 }

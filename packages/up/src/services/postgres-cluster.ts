@@ -3,9 +3,10 @@
  * renames it when complete. The service's role owns its database and is no superuser. Only a person uses the
  * superuser's password, in emergencies.
  */
-import { access, chown, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, lchown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
+import { canAccess } from '../base/can-access.ts'
 import type { DataLayout } from '../base/data-layout.ts'
 import { runCommand } from '../base/run-command.ts'
 import { secret } from '../base/secret.ts'
@@ -32,11 +33,7 @@ timezone = 'UTC'
 /** @returns the password of the service's role */
 export async function ensureCluster(layout: DataLayout, programs: string, cancelled: AbortSignal): Promise<string> {
   const password = (await secret(layout.secrets, 'postgres')).toString('base64url')
-  const isThere = await access(join(layout.postgres, 'PG_VERSION')).then(
-    () => true,
-    () => false,
-  )
-  if (!isThere) await makeCluster(layout, programs, password, cancelled)
+  if (!(await canAccess(join(layout.postgres, 'PG_VERSION')))) await makeCluster(layout, programs, password, cancelled)
   return password
 }
 

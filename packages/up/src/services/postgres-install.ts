@@ -1,7 +1,8 @@
-import { access, readFile, symlink } from 'node:fs/promises'
+import { readFile, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { z } from 'zod'
+import { canAccess } from '../base/can-access.ts'
 
 const symlinks = z.array(z.strictObject({ source: z.string(), target: z.string() }))
 
@@ -23,13 +24,7 @@ async function makeLinks(root: string): Promise<void> {
 }
 
 async function makeLink(file: string, link: string): Promise<void> {
-  if (
-    await access(link).then(
-      () => true,
-      () => false,
-    )
-  )
-    return
+  if (await canAccess(link)) return
   await symlink(relative(dirname(link), file), link).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error // a concurrent run has made it
   })

@@ -1,6 +1,7 @@
 import { copyFile, rename } from 'node:fs/promises'
 import type { Accelerator, Isolation } from '@offshoot/contract/agent-api'
 import type { AgentConfig } from '@offshoot/contract/process-config'
+import type { TemplateImage } from '@offshoot/contract/template-image'
 import type { Logger } from 'pino'
 import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
 import { SshProbes } from './sandbox/events/ssh-probes.ts'
@@ -50,9 +51,8 @@ export async function prepareTemplates(
   const { qemus } = host.platform
   await copyPreload(images.preload, dir.preload)
   const { usable: found, broken } = await images.templates(config.templates)
-  const smallest = found.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
-  if (!smallest) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
-  const choice = { config, host, images, image: smallest, retriesFailure, progress }
+  const image = smallestOf(config, found, broken)
+  const choice = { config, host, images, image, retriesFailure, progress }
   const { accelerator, reason } = await chooseMachine(choice)
   const usable = found.map((image) => withVcpus(image, accelerator))
   const slot = new BakingSlot(host, Math.max(...usable.map(({ memory_mb }) => memory_mb)))
@@ -154,6 +154,17 @@ async function prepareOrExplain(config: AgentConfig, host: Host, images: Images)
     const broken = new Map((config.templates ?? []).map((name) => [name, error] as const))
     return { accelerator: 'tcg', reason: 'no template can be used', templates: new Map(), onDemand: null, broken }
   }
+}
+
+/** The template with the least memory, for trials. @throws Error when none is usable, with the cause of the first */
+export function smallestOf(
+  config: AgentConfig,
+  usable: readonly TemplateImage[],
+  broken: ReadonlyMap<string, unknown>,
+): TemplateImage {
+  const [smallest] = usable.toSorted((a, b) => a.memory_mb - b.memory_mb)
+  if (smallest !== undefined) return smallest
+  throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
 }
 
 export function isolationOf({ cgroups, qemus }: HostPlatform): Isolation {

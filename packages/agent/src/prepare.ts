@@ -1,22 +1,15 @@
-import { mkdir } from 'node:fs/promises'
-import { Deadline } from '@offshoot/kit/deadline'
 import { pino } from 'pino'
 import { prepareTemplates } from './agent.ts'
 import { openHost } from './open-host.ts'
-import { DataDirLock } from './machine/host/data-dir-lock.ts'
-import { loadConfig } from './load-config.ts'
+import { takeDataDir } from './take-data-dir.ts'
 import { Sandbox } from './sandbox/model/sandbox.ts'
 
 /**
  * Does what takes long before the agent is started: accelerator probe and bakes, with a line of progress each.
  * Nothing to do takes no time; the agent does the same by itself.
  */
-const LOCK_MS = 15_000
-
 try {
-  const config = await loadConfig(process.argv.slice(2))
-  await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
-  await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
+  const config = await takeDataDir()
   const { host, images, manifests } = await openHost(config, pino({ level: 'silent' }), 'prepare')
   for (const [id, manifest] of manifests) {
     host.sandboxes.set(id, new Sandbox(manifest, host))

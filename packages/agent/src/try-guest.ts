@@ -1,10 +1,7 @@
-import { mkdir } from 'node:fs/promises'
-import { Deadline } from '@offshoot/kit/deadline'
 import { pino } from 'pino'
-import { copyPreload, isolationOf } from './agent.ts'
+import { copyPreload, isolationOf, smallestOf } from './agent.ts'
 import { chooseMachine, tryGuest } from './choose-machine.ts'
-import { loadConfig } from './load-config.ts'
-import { DataDirLock } from './machine/host/data-dir-lock.ts'
+import { takeDataDir } from './take-data-dir.ts'
 import { restoreForwarding } from './machine/network/uplinks.ts'
 import { openHost } from './open-host.ts'
 
@@ -13,19 +10,14 @@ import { openHost } from './open-host.ts'
  * a line of JSON (`packages/up/src/doctor/guest.ts`). Ends its VMs and releases what it took of the host. The caller
  * removes the data directory.
  */
-const LOCK_MS = 15_000
-
 try {
   const startedAt = performance.now()
-  const config = await loadConfig(process.argv.slice(2))
-  await mkdir(config.data_dir, { recursive: true, mode: 0o711 })
-  await DataDirLock.acquire(config.data_dir, Deadline.after(LOCK_MS, 'lock of the data directory'))
+  const config = await takeDataDir()
   const { host, images, claims } = await openHost(config, pino({ level: 'silent' }), 'prepare')
   try {
     await copyPreload(images.preload, host.store.dir.preload)
     const { usable, broken } = await images.templates(config.templates)
-    const image = usable.toSorted((a, b) => a.memory_mb - b.memory_mb)[0]
-    if (!image) throw new Error(`no usable template in ${config.images_dir}`, { cause: [...broken.values()][0] })
+    const image = smallestOf(config, usable, broken)
     const choice = { config, host, images, image, retriesFailure: true, progress: () => undefined }
     const { accelerator, reason } = await chooseMachine(choice)
     // Under KVM the choice was such a trial.

@@ -18,6 +18,13 @@ export function split(options: CallOptions): { call: CallOptions; fields: Record
   return { call: { signal, timeoutMs, maxRetries, idempotencyKey }, fields: toWire(fields) }
 }
 
+/** An object of the service, or its id. */
+export type Named = { readonly id: string } | string
+
+export function idOf(named: Named): string {
+  return typeof named === 'string' ? named : named.id
+}
+
 /** Sends requests below fixed parameters of the path, such as the id of a sandbox, and renames the answers. */
 export class Scope {
   readonly transport: Transport

@@ -13,7 +13,7 @@ import type {
 import type { List } from '../http/list.ts'
 import { Resource } from '../http/resource.ts'
 import type { QueryOptions } from '../http/routes.ts'
-import { Scope } from '../http/scope.ts'
+import { idOf, type Named, Scope } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 import { followLogs, type GapOptions, type LogsOptions, readLogs } from '../sandboxes/records.ts'
 
@@ -176,8 +176,8 @@ export class DatabaseBackups {
   }
 
   /** It is no error if there is none. */
-  async delete(backup: { readonly id: string } | string, options: CallOptions = {}): Promise<void> {
-    const path = { backup: typeof backup === 'string' ? backup : backup.id }
+  async delete(backup: Named, options: CallOptions = {}): Promise<void> {
+    const path = { backup: idOf(backup) }
     await this.#scope.remove('DELETE /v1/databases/{id}/backups/{backup}', options, { path })
   }
 }

@@ -11,7 +11,7 @@ import type {
 } from '../generated/models.ts'
 import type { List } from '../http/list.ts'
 import type { Body, QueryOptions } from '../http/routes.ts'
-import { Scope } from '../http/scope.ts'
+import { idOf, type Named, Scope } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type { CreatedKey, Key }
@@ -84,8 +84,8 @@ export class Ssh {
   }
 
   /** It is no error if there is none. */
-  async deleteKey(key: { readonly id: string } | string, options: CallOptions = {}): Promise<void> {
-    const path = { key_id: typeof key === 'string' ? key : key.id }
+  async deleteKey(key: Named, options: CallOptions = {}): Promise<void> {
+    const path = { key_id: idOf(key) }
     await this.#scope.remove('DELETE /v1/me/ssh-keys/{key_id}', options, { path })
   }
 }

@@ -8,7 +8,7 @@ import type {
 import type { List } from '../http/list.ts'
 import { Resource } from '../http/resource.ts'
 import type { QueryOptions } from '../http/routes.ts'
-import { Scope } from '../http/scope.ts'
+import { idOf, type Named, Scope } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type { VolumeInfo }
@@ -59,8 +59,8 @@ export class VolumeSnapshots {
   }
 
   /** It is no error if there is none. */
-  async delete(snapshot: { readonly id: string } | string, options: CallOptions = {}): Promise<void> {
-    const path = { id: typeof snapshot === 'string' ? snapshot : snapshot.id }
+  async delete(snapshot: Named, options: CallOptions = {}): Promise<void> {
+    const path = { id: idOf(snapshot) }
     await this.#scope.remove('DELETE /v1/volumes/{name}/snapshots/{id}', options, { path })
   }
 }

@@ -10,7 +10,7 @@ import type {
 import type { List } from '../http/list.ts'
 import { Resource } from '../http/resource.ts'
 import type { QueryOptions } from '../http/routes.ts'
-import { Scope } from '../http/scope.ts'
+import { idOf, type Named, Scope } from '../http/scope.ts'
 import type { CallOptions, Transport } from '../http/transport.ts'
 
 export type { WebhookInfo }
@@ -77,8 +77,8 @@ export class WebhookDeliveries {
   }
 
   /** Sends one again. @throws NotFoundError, ConflictError */
-  async redeliver(delivery: { readonly id: string } | string, options: CallOptions = {}): Promise<WebhookDelivery> {
-    const path = { delivery_id: typeof delivery === 'string' ? delivery : delivery.id }
+  async redeliver(delivery: Named, options: CallOptions = {}): Promise<WebhookDelivery> {
+    const path = { delivery_id: idOf(delivery) }
     return this.#scope.call('POST /v1/webhooks/{id}/deliveries/{delivery_id}/redeliver', { ...options, path })
   }
 }

@@ -1,6 +1,6 @@
 import { ConnectionError, OffshootError } from '../http/errors.ts'
 import type { CodeContext, CodeResult } from '../generated/models.ts'
-import type { Scope } from '../http/scope.ts'
+import { idOf, type Scope } from '../http/scope.ts'
 import type { CallOptions } from '../http/transport.ts'
 import { CommandTimeoutError } from './exec.ts'
 
@@ -121,4 +121,4 @@ export class Code {
   }
 }
 
-const pathOf = (context: CodeContext | string) => ({ context_id: typeof context === 'string' ? context : context.id })
+const pathOf = (context: CodeContext | string) => ({ context_id: idOf(context) })

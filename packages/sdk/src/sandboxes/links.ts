@@ -1,7 +1,7 @@
 import type { CreatedPreviewLink, PreviewLink, PreviewLinkBody } from '../generated/models.ts'
 import type { List } from '../http/list.ts'
 import type { QueryOptions } from '../http/routes.ts'
-import type { Scope } from '../http/scope.ts'
+import { idOf, type Named, type Scope } from '../http/scope.ts'
 import type { CallOptions } from '../http/transport.ts'
 
 /** Where the links of a sandbox's port and those of an app are. */
@@ -36,8 +36,8 @@ export class Links {
   }
 
   /** Revokes a link. It is no error if it is gone already. */
-  async delete(link: { readonly id: string } | string, options: CallOptions = {}): Promise<void> {
-    const path = { link_id: typeof link === 'string' ? link : link.id }
+  async delete(link: Named, options: CallOptions = {}): Promise<void> {
+    const path = { link_id: idOf(link) }
     await this.#scope.remove(this.#routes[2], options, { path })
   }
 }

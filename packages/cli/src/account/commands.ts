@@ -1,6 +1,6 @@
 import { type Command, command } from '../frame/command.ts'
 
-/** Commands about who uses the program. */
+/** Commands that sign in and out, and choose the workspace. */
 export const account: readonly Command[] = [
   command({
     name: 'login',

@@ -53,7 +53,7 @@ async function textOf(cli: Cli, file: string | undefined): Promise<string | unde
   return file === undefined ? undefined : readFile(pathOf(cli.cwd, file), 'utf8')
 }
 
-/** What is left to do is beside the result. */
+/** Prints the domain as the result, and what the user still has to do as remarks. */
 function showAdded({ out }: Cli, { domain, status, record, url }: AppDomain): void {
   out.line(`${domain} ${status}`)
   if (status === 'verified') return out.note(`The app is served at ${url}`)

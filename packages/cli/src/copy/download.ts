@@ -107,7 +107,7 @@ export class Download {
     this.#unfinished = null
   }
 
-  /** What is missing of a folder after its archive broke off behind the entry `last`. */
+  /** Downloads what is missing of a folder after its archive broke off behind the entry `last`. */
   async #rest(path: string, parts: readonly string[], last: string): Promise<void> {
     const { entries } = await persist(this.#cli, async () =>
       this.#api.request('GET /v1/sandboxes/{id}/fs/dir', this.#request(path)),

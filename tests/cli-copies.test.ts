@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,7 +20,9 @@ afterAll(async () => {
   await giveBack()
 })
 
-/** Every entry below a folder: type, mode, modification time and content. */
+const sha256 = async (path: string) => hash('sha256', await readFile(path))
+
+/** Every entry below a folder: type, mode, modification time and hash of the content. */
 async function describeTree(folder: string): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   for (const name of (await readdir(folder, { recursive: true })).toSorted()) {
@@ -29,7 +31,7 @@ async function describeTree(folder: string): Promise<Record<string, unknown>> {
     const mode = (stats.mode & 0o777).toString(8)
     if (stats.isSymbolicLink()) found[name] = await readlink(path)
     else if (stats.isDirectory()) found[name] = mode
-    else found[name] = [mode, Math.floor(stats.mtimeMs / 1000), (await readFile(path)).toString('base64url')]
+    else found[name] = [mode, Math.floor(stats.mtimeMs / 1000), await sha256(path)]
   }
   return found
 }

@@ -22,8 +22,8 @@ export class Download {
   readonly #source: Source
   readonly #target: LocalTarget
   readonly #tally: Tally
-  /** The file of an archive that broke off. */
-  #unfinished: { readonly key: string; readonly part: PartFile; readonly about: About } | null = null
+  /** The beginnings of files whose archives broke off, by path. */
+  readonly #unfinished = new Map<string, { readonly part: PartFile; readonly about: About }>()
 
   constructor(cli: Cli, api: Offshoot, source: Source, root: string, tally: Tally) {
     this.#cli = cli
@@ -39,7 +39,7 @@ export class Download {
       await this.#folder(path, [])
       await this.#target.finish()
     } finally {
-      await this.#unfinished?.part.discard()
+      for (const { part } of this.#unfinished.values()) await part.discard()
     }
   }
 
@@ -98,13 +98,13 @@ export class Download {
 
   async #write(parts: readonly string[], about: About, body: ReadableStream<Uint8Array>): Promise<void> {
     const part = await this.#target.begin(parts)
-    this.#unfinished = { key: parts.join('/'), part, about }
+    this.#unfinished.set(parts.join('/'), { part, about })
     for await (const chunk of body) {
       await part.write(chunk)
       this.#tally.add(chunk.length)
     }
     await part.finish(about)
-    this.#unfinished = null
+    this.#unfinished.delete(parts.join('/'))
   }
 
   /** Downloads what is missing of a folder after its archive broke off behind the entry `last`. */
@@ -166,9 +166,11 @@ export class Download {
 
   /** The beginning of the file that the archive brought, unless the file has changed. */
   async #resumed(parts: readonly string[], { size, mtime }: About): Promise<PartFile | null> {
-    if (this.#unfinished?.key !== parts.join('/')) return null
-    const { part, about } = this.#unfinished
-    this.#unfinished = null
+    const key = parts.join('/')
+    const unfinished = this.#unfinished.get(key)
+    if (unfinished === undefined) return null
+    this.#unfinished.delete(key)
+    const { part, about } = unfinished
     if (about.size === size && about.mtime === mtime) return part
     await part.discard()
     return null

@@ -198,6 +198,7 @@ export default {
     // A client knows only what the API publishes.
     layer('sdk'),
     layer('cli', 'sdk', 'contract'),
+    layer('console', 'sdk'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',
@@ -228,7 +229,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node'],
-      extensions: ['.ts', '.js', '.mjs'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs'],
     },
   },
 }

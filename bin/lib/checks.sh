@@ -32,6 +32,7 @@ generated_code() {
 }
 
 step types tsc --noEmit
+step 'types of the console' tsc -p packages/console
 step lint oxlint --type-aware --deny-warnings
 step format oxfmt --check
 step 'import direction' imports

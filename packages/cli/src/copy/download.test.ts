@@ -143,36 +143,36 @@ describe('a hostile sandbox', () => {
   })
 })
 
-describe('a connection that breaks inside a file', () => {
-  /** The folder `/data` with `large` and `other/small`. The first archive of it breaks in the middle of `large`. */
-  async function folderThatBreaks(order: readonly ('large' | 'other')[]): Promise<RequestListener> {
-    const content = 'x'.repeat(300_000)
-    const header = { name: 'large', type: 'file', size: content.length, mtime: new Date(1000) } as const
-    const whole = await packTar([{ header, body: content }])
-    const other = await packTar([file('small')])
-    const entries = {
-      large: { name: 'large', type: 'file', mode: '0644', size: content.length, mtime: 1 },
-      other: { name: 'other', type: 'dir', mode: '0755', size: 0, mtime: 1 },
-    }
-    return (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sandbox')
-      const path = searchParams.get('path')
-      if (pathname.endsWith('/fs/archive') && path === '/data') {
-        response.writeHead(200, { 'content-length': whole.length })
-        response.write(whole.subarray(0, 200_000), () => setImmediate(() => response.destroy()))
-      } else if (pathname.endsWith('/fs/archive')) {
-        response.end(other)
-      } else if (pathname.endsWith('/fs/dir')) {
-        response.end(JSON.stringify({ path, entries: order.map((name) => entries[name]) }))
-      } else if (pathname.endsWith('/fs')) {
-        const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0])
-        response.writeHead(from === 0 ? 200 : 206).end(content.slice(from))
-      } else {
-        response.end(FOLDER)
-      }
+/** The folder `/data` with `large` and `other/small`. The first archive of it breaks in the middle of `large`. */
+async function folderThatBreaks(order: readonly ('large' | 'other')[]): Promise<RequestListener> {
+  const content = 'x'.repeat(300_000)
+  const header = { name: 'large', type: 'file', size: content.length, mtime: new Date(1000) } as const
+  const whole = await packTar([{ header, body: content }])
+  const other = await packTar([file('small')])
+  const entries = {
+    large: { name: 'large', type: 'file', mode: '0644', size: content.length, mtime: 1 },
+    other: { name: 'other', type: 'dir', mode: '0755', size: 0, mtime: 1 },
+  }
+  return (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sandbox')
+    const path = searchParams.get('path')
+    if (pathname.endsWith('/fs/archive') && path === '/data') {
+      response.writeHead(200, { 'content-length': whole.length })
+      response.write(whole.subarray(0, 200_000), () => setImmediate(() => response.destroy()))
+    } else if (pathname.endsWith('/fs/archive')) {
+      response.end(other)
+    } else if (pathname.endsWith('/fs/dir')) {
+      response.end(JSON.stringify({ path, entries: order.map((name) => entries[name]) }))
+    } else if (pathname.endsWith('/fs')) {
+      const from = Number(/\d+/.exec(request.headers.range ?? '0')?.[0])
+      response.writeHead(from === 0 ? 200 : 206).end(content.slice(from))
+    } else {
+      response.end(FOLDER)
     }
   }
+}
 
+describe('a connection that breaks inside a file', () => {
   it.each([[['large', 'other'] as const], [['other', 'large'] as const]])(
     'leaves no part of it behind, if the folder lists %j',
     async (order) => {

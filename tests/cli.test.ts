@@ -74,6 +74,10 @@ describe('sandboxes', () => {
     await cli.ok(['sandbox', 'rm', winner])
     expect(await cli.ok(['sandbox', 'ls', '-q'])).toBe(id)
     const snapshot = await cli.ok(['sandbox', 'snapshot', 'one', 'kept'])
+    const copy = await cli.ok(['sandbox', 'create', '--from-snapshot', 'kept'])
+    const made = { template: 'minimal', from_snapshot: snapshot }
+    expect((await offshoot.request('GET', `/v1/sandboxes/${copy}`)).body).toMatchObject(made)
+    await cli.ok(['sandbox', 'rm', copy])
     expect((await offshoot.request('DELETE', `/v1/snapshots/${snapshot}`)).status).toBe(204)
   })
 

@@ -196,7 +196,8 @@ describe('the SDK', () => {
   it('snapshots and forks', async () => {
     await sandbox.files.write('/tmp/mark', 'parent')
     const snapshot = await sandbox.snapshot({ name: 'sdk' })
-    const copy = await client.sandboxes.create({ template: 'minimal', fromSnapshot: snapshot.id })
+    const copy = await client.sandboxes.create({ fromSnapshot: snapshot.id })
+    expect(copy.info.template).toBe('minimal')
     expect(await copy.files.read('/tmp/mark')).toBe('parent')
     const child = await sandbox.fork({ metadata: { role: 'child' } })
     expect(child.info).toMatchObject({ parentId: sandbox.id, metadata: { role: 'child' } })

@@ -12,7 +12,6 @@ import openapiTS, { astToString } from 'openapi-typescript'
 
 const [folder] = process.argv.slice(2)
 const document = await json(process.stdin)
-const { schemas } = document.components
 
 const camelCase = (name) => name.replaceAll(/_([a-z0-9])/g, (_all, letter) => letter.toUpperCase())
 const snakeCase = (name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -82,6 +81,23 @@ function inCamelCase(schema) {
   }
 }
 
+const isAlternative = (schema) => isObject(schema) && Object.keys(schema).join() === 'required'
+
+/** A schema of which one of several fields is required, as a union: types have no other form for that. */
+function united(schema) {
+  if (!isObject(schema)) return schema
+  if (Array.isArray(schema)) return schema.map(united)
+  const { anyOf, properties, required = [], dependentRequired: _untyped, ...rest } = changed(schema, united)
+  if (!anyOf?.every(isAlternative)) return changed(schema, united)
+  const { description, ...type } = rest
+  return {
+    ...(description && { description }),
+    anyOf: anyOf.map((each) => ({ ...type, properties, required: [...required, ...each.required] })),
+  }
+}
+
+const schemas = united(document.components.schemas)
+
 const object = (properties, required = Object.keys(properties)) => ({ type: 'object', properties, required })
 
 function route({ summary, parameters, requestBody, responses }) {
@@ -96,7 +112,7 @@ function route({ summary, parameters, requestBody, responses }) {
   }
   if (requestBody !== undefined) {
     const schema = requestBody.content['application/json']?.schema
-    fields.body = schema ?? { description: `Bytes: ${Object.keys(requestBody.content).join()}` }
+    fields.body = united(schema) ?? { description: `Bytes: ${Object.keys(requestBody.content).join()}` }
     if (requestBody.required && schema !== undefined) required.push('body')
   }
   const contents = Object.entries(responses)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { optional, requiredText, text } from './fields.ts'
+import { optional, requiredText, requiredTogether, text } from './fields.ts'
 import { createdQuery, once } from './page.ts'
 import { queryOneOf } from './query-fields.ts'
 
@@ -33,12 +33,14 @@ export const appDomainBody = z.object({
 })
 
 /** Body of `POST /v1/apps/{id}/domains`. `certificate` and `private_key` must both be present, or both absent. */
-export const postAppDomainBody = appDomainBody.extend({
-  /** PEM chain: the domain's certificate first, each following one signs the one before it. */
-  certificate: optional(text('certificate', MAX_PEM_CHARS)),
-  /** PEM, without a passphrase. Never returned by a read. */
-  private_key: optional(text('private_key', MAX_PEM_CHARS)),
-})
+export const postAppDomainBody = appDomainBody
+  .extend({
+    /** PEM chain: the domain's certificate first, each following one signs the one before it. */
+    certificate: optional(text('certificate', MAX_PEM_CHARS)),
+    /** PEM, without a passphrase. Never returned by a read. */
+    private_key: optional(text('private_key', MAX_PEM_CHARS)),
+  })
+  .meta(requiredTogether('certificate', 'private_key'))
 
 export type PostAppDomainBody = z.infer<typeof postAppDomainBody>
 

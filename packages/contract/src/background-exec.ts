@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { encoding, isEncoded, queryEncoding } from './encoding.ts'
-import { flag, optional, text } from './fields.ts'
+import { flag, oneRequired, optional, text } from './fields.ts'
 import { queryInteger, shownAsInteger } from './query-fields.ts'
 import { signalName } from './signal.ts'
 import { terminalSize } from './terminal.ts'
@@ -72,6 +72,7 @@ export const stdinBody = z
     if (value.stdin === undefined && value.eof !== true) refuse('stdin or eof required')
     else if (!isEncoded(value.stdin ?? '', value.encoding)) refuse('stdin must be base64')
   })
+  .meta(oneRequired('stdin', 'eof'))
 
 /** Body of `POST …/execs/{exec_id}/resize`. */
 export const resizeBody = terminalSize('the body')

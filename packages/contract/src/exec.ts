@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { encoding, isEncoded } from './encoding.ts'
 import { env } from './env.ts'
-import { flag, integer, optional, text } from './fields.ts'
+import { flag, integer, oneRequired, optional, text } from './fields.ts'
 import { terminalSize } from './terminal.ts'
 
 /** Maximum bytes per output stream in one answer. The rest is dropped, and `truncated` is set. */
@@ -68,16 +68,18 @@ const execFields = z.object({
   pty: optional(terminalSize('pty')),
 })
 
-export const execBody = execFields.check(({ value, issues }) => {
-  const refuse = (message: string) => issues.push({ code: 'custom', message, input: value })
-  if (value.cmd === undefined && value.argv === undefined) refuse('cmd required')
-  else if (value.cmd === '') refuse('cmd required')
-  else if (value.cmd !== undefined && value.argv !== undefined) refuse('cmd and argv exclude each other')
-  else if (!isEncoded(value.stdin ?? '', value.encoding)) refuse('stdin must be base64')
-  else if (value.background !== true && value.stdin_open === true) refuse('stdin_open is for background commands')
-  else if (value.background !== true && value.backpressure === true) refuse('backpressure is for background commands')
-  else if (value.background !== true && value.pty !== undefined) refuse('pty is for background commands')
-})
+export const execBody = execFields
+  .check(({ value, issues }) => {
+    const refuse = (message: string) => issues.push({ code: 'custom', message, input: value })
+    if (value.cmd === undefined && value.argv === undefined) refuse('cmd required')
+    else if (value.cmd === '') refuse('cmd required')
+    else if (value.cmd !== undefined && value.argv !== undefined) refuse('cmd and argv exclude each other')
+    else if (!isEncoded(value.stdin ?? '', value.encoding)) refuse('stdin must be base64')
+    else if (value.background !== true && value.stdin_open === true) refuse('stdin_open is for background commands')
+    else if (value.background !== true && value.backpressure === true) refuse('backpressure is for background commands')
+    else if (value.background !== true && value.pty !== undefined) refuse('pty is for background commands')
+  })
+  .meta(oneRequired('cmd', 'argv'))
 export type ExecBody = z.infer<typeof execBody>
 
 /** The program and arguments that a body asks for. */

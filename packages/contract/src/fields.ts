@@ -60,6 +60,14 @@ export const stringMap = (name: string, limits: StringMapLimits) =>
       `${name} values must be at most ${limits.valueChars} characters`,
     )
 
+/** For `meta` of an object: the API's description says that one of these fields must be there. A check enforces it. */
+export const oneRequired = (...names: readonly string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) })
+
+/** The same for two fields of which each needs the other. */
+export const requiredTogether = (one: string, other: string) => ({
+  dependentRequired: { [one]: [other], [other]: [one] },
+})
+
 /** Accepts a missing field and `null`; both become `undefined`. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { integer, optional, text } from './fields.ts'
+import { integer, oneRequired, optional, text } from './fields.ts'
 import { workspaceRole } from './role.ts'
 import { scope } from './scope.ts'
 
@@ -30,6 +30,7 @@ export type Me = z.infer<typeof me>
 export const chooseOrgBody = z
   .object({ org_id: optional(text('org_id', 64)), slug: optional(text('slug', 64)) })
   .refine(({ org_id, slug }) => org_id !== undefined || slug !== undefined, 'org_id required')
+  .meta(oneRequired('org_id', 'slug'))
 
 /** Answer of `POST /v1/me/current-org`. */
 export const chosenOrg = z.object({ org: workspaceSummary })

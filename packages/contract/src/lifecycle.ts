@@ -2,15 +2,18 @@ import { z } from 'zod'
 import { flag, optional } from './fields.ts'
 import { createSandboxBody, onTimeout } from './sandbox.ts'
 
+const { ttl_seconds, on_timeout, persistent, idle_timeout_seconds } = createSandboxBody.shape
+
 /**
  * Body of `PATCH /v1/sandboxes/{id}/lifecycle`. Absent and `null` fields keep their values. `ttl_seconds` counts from
  * now.
  */
-export const lifecyclePatch = createSandboxBody.pick({
-  ttl_seconds: true,
-  on_timeout: true,
-  persistent: true,
-  idle_timeout_seconds: true,
+export const lifecyclePatch = z.object({
+  ttl_seconds,
+  /** Without effect while the sandbox is persistent. */
+  on_timeout,
+  persistent,
+  idle_timeout_seconds,
 })
 export type LifecyclePatch = z.infer<typeof lifecyclePatch>
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { integer, optional, requiredText, text } from './fields.ts'
+import { integer, optional, requiredText, requiredTogether, text } from './fields.ts'
 import { createdQuery, once } from './page.ts'
 import { planName } from './plan.ts'
 import { queryBoolean, queryOneOf } from './query-fields.ts'
@@ -34,6 +34,7 @@ export const setRateBody = z
     ({ burst, per_second }) => (burst === undefined) === (per_second === undefined),
     'burst and per_second required together',
   )
+  .meta(requiredTogether('burst', 'per_second'))
 
 /** A workspace as operators see it. */
 export const operatedOrg = z.object({

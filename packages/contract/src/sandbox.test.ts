@@ -9,6 +9,13 @@ describe('createSandboxBody', () => {
     expect(createSandboxBody.parse({ template: 'base', later: 1 })).toEqual({ template: 'base' })
   })
 
+  it('needs a template or a snapshot', () => {
+    expect(refusal({})).toBe('template required')
+    expect(refusal({ template: null, from_snapshot: null })).toBe('template required')
+    expect(refusal({ template: '', from_snapshot: 'id' })).toBe('template required')
+    expect(refusal({ from_snapshot: 'id' })).toBeUndefined()
+  })
+
   it('reads null as absent', () => {
     const { persistent, ttl_seconds, metadata } = createSandboxBody.parse({
       template: 'base',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { env } from './env.ts'
-import { flag, integer, isStorable, optional, requiredText, stringMap, text } from './fields.ts'
+import { flag, integer, isStorable, optional, oneRequired, requiredText, stringMap, text } from './fields.ts'
 import { MAX_SANDBOX_VOLUMES } from './volume.ts'
 
 /** `creating` until the guest responds. `failed` is final; the sandbox can only be deleted. */
@@ -39,9 +39,9 @@ export type OnTimeout = z.infer<typeof onTimeout>
 export const visibility = z.enum(['public', 'private'], { error: 'visibility must be "public" or "private"' })
 export type Visibility = z.infer<typeof visibility>
 
-/** Body of `POST /v1/sandboxes`. */
-export const createSandboxBody = z.object({
-  template: requiredText('template', 64),
+const createSandboxFields = z.object({
+  /** Its name. May be absent with `from_snapshot`, and is then the snapshot's. */
+  template: optional(requiredText('template', 64)),
   ttl_seconds: optional(integer('ttl_seconds', 1, MAX_TTL_SECONDS)),
   /** Default: `delete`. Without effect while the sandbox is persistent. */
   on_timeout: optional(onTimeout),
@@ -52,6 +52,7 @@ export const createSandboxBody = z.object({
       'metadata must not contain NUL or half a surrogate pair',
     ),
   ),
+  /** Id of the snapshot from which the sandbox starts. */
   from_snapshot: optional(text('from_snapshot', 64)),
   persistent: optional(flag('persistent')),
   idle_timeout_seconds: optional(integer('idle_timeout_seconds', 60, MAX_TTL_SECONDS)),
@@ -72,6 +73,11 @@ export const createSandboxBody = z.object({
   /** Accepted from older clients and ignored; the template sets it. */
   memory_mb: optional(z.int({ error: 'memory_mb must be an integer' })),
 })
+
+/** Body of `POST /v1/sandboxes`. */
+export const createSandboxBody = createSandboxFields
+  .refine(({ template, from_snapshot }) => template !== undefined || from_snapshot !== undefined, 'template required')
+  .meta(oneRequired('template', 'from_snapshot'))
 export type CreateSandboxBody = z.infer<typeof createSandboxBody>
 
 /** Body of `PATCH /v1/sandboxes/{id}`. */

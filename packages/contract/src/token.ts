@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { integer, optional, text } from './fields.ts'
+import { integer, oneRequired, optional, text } from './fields.ts'
 import { scope } from './scope.ts'
 import { createdQuery, once } from './page.ts'
 import { queryBoolean } from './query-fields.ts'
@@ -26,6 +26,7 @@ export const createTokenBody = z
         .max(32, 'scopes must have at most 32 entries'),
     ),
   })
+  .meta(oneRequired('name', 'label'))
   .transform(({ name, label, ...rest }) => ({ ...rest, name: name || label || '' }))
   .refine(({ name }) => name.trim() !== '', 'name is required')
   .refine(

@@ -137,11 +137,11 @@ const provided = (sandbox: Sandbox) => ({ sandbox, sandboxId: sandbox.id })
  * request, because its answer says what to delete. The framework ends the caller's wait and deletes the sandbox.
  */
 async function create(config: Config, options: CreateSandboxOptions = {}): Promise<Sandbox> {
-  const { client, timeout: usual } = config
+  const { client, template = DEFAULT_TEMPLATE, timeout: usual } = config
   const { timeout = usual, templateId, image, snapshotId, metadata, envs, name, namespace, directory } = options
   const tags = { ...metadata, name, namespace, [DIRECTORY]: directory }
   const sandbox = await client.sandboxes.create({
-    template: templateId ?? image ?? (await defaultTemplate(config, snapshotId)),
+    template: templateId ?? image ?? (snapshotId === undefined ? template : undefined),
     metadata: asTexts(tags),
     ...(snapshotId !== undefined && { fromSnapshot: snapshotId }),
     ...(envs !== undefined && { env: envs }),
@@ -154,12 +154,6 @@ async function create(config: Config, options: CreateSandboxOptions = {}): Promi
     await sandbox.delete()
     throw error
   }
-}
-
-/** The service takes the template of a snapshot only by its name. */
-async function defaultTemplate({ client, template = DEFAULT_TEMPLATE }: Config, snapshotId: string | undefined) {
-  if (snapshotId === undefined) return template
-  return (await client.request('GET /v1/snapshots/{id}', { path: { id: snapshotId } })).template
 }
 
 /** Tags are texts. ComputeSDK allows any value. */

@@ -33,13 +33,28 @@ class DeleteMeBody(TypedDict):
     password: NotRequired[str | None]
 
 
-class ChooseOrgBody(TypedDict):
+class ChooseOrgBody1(TypedDict):
+    """
+    Body of `POST /v1/me/current-org`: one of the two fields.
+    """
+
+    org_id: str | None
+    slug: NotRequired[str | None]
+
+
+class ChooseOrgBody2(TypedDict):
     """
     Body of `POST /v1/me/current-org`: one of the two fields.
     """
 
     org_id: NotRequired[str | None]
-    slug: NotRequired[str | None]
+    slug: str | None
+
+
+ChooseOrgBody: TypeAlias = ChooseOrgBody1 | ChooseOrgBody2
+"""
+Body of `POST /v1/me/current-org`: one of the two fields.
+"""
 
 
 Scope: TypeAlias = Literal[
@@ -1056,12 +1071,12 @@ Who may open the ports of a sandbox, or an app: everybody who knows the address,
 """
 
 
-class Volume2(TypedDict):
+class Volume3(TypedDict):
     name: str
     read_only: bool
 
 
-class Network1(TypedDict):
+class Network2(TypedDict):
     egress: Egress
 
 
@@ -1099,8 +1114,8 @@ class Pty(TypedDict):
     cols: int
 
 
-class ExecBody(TypedDict):
-    cmd: NotRequired[str | None]
+class ExecBody1(TypedDict):
+    cmd: str | None
     """
     Runs under `sh -c`, in its own process group. Either this or `argv` is required.
     """
@@ -1146,6 +1161,58 @@ class ExecBody(TypedDict):
     """
     Of a background command: a terminal of this size is its input and output. Its output is then all stdout.
     """
+
+
+class ExecBody2(TypedDict):
+    cmd: NotRequired[str | None]
+    """
+    Runs under `sh -c`, in its own process group. Either this or `argv` is required.
+    """
+    argv: list[ArgvItem] | None
+    """
+    A program and its arguments, which run without a shell. The program is looked up in `PATH`.
+    """
+    timeout_seconds: NotRequired[int | None]
+    """
+    Seconds, 1 to 86400; no timeout by default. At the timeout the agent kills the process group and answers 504. A background command then ends by SIGKILL.
+    """
+    timeout: NotRequired[int | None]
+    """
+    The name that older clients use for `timeout_seconds`.
+    """
+    cwd: NotRequired[str | None]
+    """
+    Absolute path. Default: the user's home.
+    """
+    env: NotRequired[dict[str, str] | None]
+    user: NotRequired[str | None]
+    """
+    User name or numeric id. Default: `root`.
+    """
+    stdin: NotRequired[str | None]
+    encoding: NotRequired[Literal['utf8', 'base64'] | None]
+    """
+    Of `stdin`, and of the output in the answer.
+    """
+    background: NotRequired[bool | None]
+    """
+    If true, the command survives the connection (`…/execs/{exec_id}`). `POST exec` then answers 201 at once, and the stream of `POST exec/stream` begins with `started`.
+    """
+    stdin_open: NotRequired[bool | None]
+    """
+    Of a background command: standard input stays open after `stdin` (`…/execs/{exec_id}/stdin`).
+    """
+    backpressure: NotRequired[bool | None]
+    """
+    Of a background command: it waits while a client that follows its output has not read what would be dropped. It also waits for its first client, for at most 10 s. Without a client the oldest output is dropped.
+    """
+    pty: NotRequired[Pty | None]
+    """
+    Of a background command: a terminal of this size is its input and output. Its output is then all stdout.
+    """
+
+
+ExecBody: TypeAlias = ExecBody1 | ExecBody2
 
 
 class ExecResult(TypedDict):
@@ -1231,9 +1298,9 @@ class WokenSandbox(TypedDict):
     from_snapshot: str | None
     parent_id: str | None
     fork_tree_id: str | None
-    volumes: list[Volume2]
+    volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network1
+    network: Network2
     visibility: Visibility
     cold: NotRequired[Literal[True]]
     """
@@ -1277,7 +1344,7 @@ class LifecyclePatch(TypedDict):
     ttl_seconds: NotRequired[int | None]
     on_timeout: NotRequired[OnTimeout | None]
     """
-    Default: `delete`. Without effect while the sandbox is persistent.
+    Without effect while the sandbox is persistent.
     """
     persistent: NotRequired[bool | None]
     idle_timeout_seconds: NotRequired[int | None]
@@ -1980,14 +2047,30 @@ One of SIGNALS; the refusal lists all of them.
 """
 
 
-class StdinBody(TypedDict):
+class StdinBody1(TypedDict):
+    """
+    Body of `POST …/execs/{exec_id}/stdin`. `eof` closes the standard input after `stdin`.
+    """
+
+    stdin: str | None
+    encoding: NotRequired[Literal['utf8', 'base64'] | None]
+    eof: NotRequired[bool | None]
+
+
+class StdinBody2(TypedDict):
     """
     Body of `POST …/execs/{exec_id}/stdin`. `eof` closes the standard input after `stdin`.
     """
 
     stdin: NotRequired[str | None]
     encoding: NotRequired[Literal['utf8', 'base64'] | None]
-    eof: NotRequired[bool | None]
+    eof: bool | None
+
+
+StdinBody: TypeAlias = StdinBody1 | StdinBody2
+"""
+Body of `POST …/execs/{exec_id}/stdin`. `eof` closes the standard input after `stdin`.
+"""
 
 
 class ResizeBody(TypedDict):
@@ -2741,12 +2824,15 @@ class Network(TypedDict):
     egress: NotRequired[Egress | None]
 
 
-class CreateSandboxBody(TypedDict):
+class CreateSandboxBody1(TypedDict):
     """
     Body of `POST /v1/sandboxes`.
     """
 
-    template: str
+    template: str | None
+    """
+    Its name. May be absent with `from_snapshot`, and is then the snapshot's.
+    """
     ttl_seconds: NotRequired[int | None]
     on_timeout: NotRequired[OnTimeout | None]
     """
@@ -2757,6 +2843,9 @@ class CreateSandboxBody(TypedDict):
     Free-form tags: at most 64, keys of 256 and values of 4096 characters.
     """
     from_snapshot: NotRequired[str | None]
+    """
+    Id of the snapshot from which the sandbox starts.
+    """
     persistent: NotRequired[bool | None]
     idle_timeout_seconds: NotRequired[int | None]
     volumes: NotRequired[list[Volume1] | None]
@@ -2780,6 +2869,59 @@ class CreateSandboxBody(TypedDict):
     """
     Accepted from older clients and ignored; the template sets it.
     """
+
+
+class CreateSandboxBody2(TypedDict):
+    """
+    Body of `POST /v1/sandboxes`.
+    """
+
+    template: NotRequired[str | None]
+    """
+    Its name. May be absent with `from_snapshot`, and is then the snapshot's.
+    """
+    ttl_seconds: NotRequired[int | None]
+    on_timeout: NotRequired[OnTimeout | None]
+    """
+    Default: `delete`. Without effect while the sandbox is persistent.
+    """
+    metadata: NotRequired[dict[str, str] | None]
+    """
+    Free-form tags: at most 64, keys of 256 and values of 4096 characters.
+    """
+    from_snapshot: str | None
+    """
+    Id of the snapshot from which the sandbox starts.
+    """
+    persistent: NotRequired[bool | None]
+    idle_timeout_seconds: NotRequired[int | None]
+    volumes: NotRequired[list[Volume1] | None]
+    env: NotRequired[dict[str, str] | None]
+    """
+    Set in every command's environment. Never returned by a read.
+    """
+    network: NotRequired[Network | None]
+    """
+    `egress` defaults to `internet`, or to the snapshot's value.
+    """
+    visibility: NotRequired[Visibility | None]
+    """
+    Default: `public`, or the snapshot's value.
+    """
+    cpu: NotRequired[int | None]
+    """
+    Accepted from older clients and ignored; the template sets it.
+    """
+    memory_mb: NotRequired[int | None]
+    """
+    Accepted from older clients and ignored; the template sets it.
+    """
+
+
+CreateSandboxBody: TypeAlias = CreateSandboxBody1 | CreateSandboxBody2
+"""
+Body of `POST /v1/sandboxes`.
+"""
 
 
 class Sandbox(TypedDict):
@@ -2821,9 +2963,9 @@ class Sandbox(TypedDict):
     from_snapshot: str | None
     parent_id: str | None
     fork_tree_id: str | None
-    volumes: list[Volume2]
+    volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network1
+    network: Network2
     visibility: Visibility
 
 
@@ -2866,9 +3008,9 @@ class Fork(TypedDict):
     from_snapshot: str | None
     parent_id: str | None
     fork_tree_id: str | None
-    volumes: list[Volume2]
+    volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network1
+    network: Network2
     visibility: Visibility
     snapshot_id: str
     children: list[Sandbox]

@@ -107,6 +107,8 @@ async def test_keeps_snapshots(client: AsyncOffshoot, sandbox: AsyncSandbox) -> 
     assert (await client.snapshots.get(snapshot["id"]))["name"] == name
     listed = await client.snapshots.list(name=name, sandbox_id=sandbox.id, template="minimal").all()
     assert [each["id"] for each in listed] == [snapshot["id"]]
+    async with await client.sandboxes.create(from_snapshot=snapshot["id"]) as copy:
+        assert copy.info["template"] == "minimal"
     await client.snapshots.delete(snapshot["id"])
     await client.snapshots.delete(snapshot["id"])
     with pytest.raises(NotFoundError):

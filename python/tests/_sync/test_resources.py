@@ -108,6 +108,8 @@ def test_keeps_snapshots(client: Offshoot, sandbox: Sandbox) -> None:
     assert (client.snapshots.get(snapshot["id"]))["name"] == name
     listed = client.snapshots.list(name=name, sandbox_id=sandbox.id, template="minimal").all()
     assert [each["id"] for each in listed] == [snapshot["id"]]
+    with client.sandboxes.create(from_snapshot=snapshot["id"]) as copy:
+        assert copy.info["template"] == "minimal"
     client.snapshots.delete(snapshot["id"])
     client.snapshots.delete(snapshot["id"])
     with pytest.raises(NotFoundError):

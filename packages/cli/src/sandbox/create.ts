@@ -1,4 +1,3 @@
-import type { Snapshot } from '@offshoot/contract/snapshot'
 import type { Action } from '../frame/command.ts'
 import { UsageError } from '../frame/failure.ts'
 import { withProgress } from '../frame/progress.ts'
@@ -24,10 +23,9 @@ export const run: Action<Options> = async (cli, { operands: [name], options }) =
   if (persistent && ttl !== undefined) throw new UsageError('--persistent and --ttl exclude each other')
   if (name === '') throw new UsageError('the name must not be empty')
   const api = await cli.api()
-  const snapshot = fromSnapshot === undefined ? null : await snapshotOf(cli, fromSnapshot)
+  const snapshot = fromSnapshot === undefined ? undefined : await resolve(api, 'snapshot', fromSnapshot)
   const body = {
-    template: options.template ?? snapshot?.template ?? DEFAULT_TEMPLATE,
-    from_snapshot: snapshot?.id,
+    ...source(options.template, snapshot),
     ttl_seconds: ttl,
     on_timeout: onTimeout,
     persistent,
@@ -46,7 +44,7 @@ export const run: Action<Options> = async (cli, { operands: [name], options }) =
   else cli.out.line(sandbox.id)
 }
 
-async function snapshotOf(cli: Parameters<Action>[0], text: string): Promise<Snapshot> {
-  const api = await cli.api()
-  return api.request('GET /v1/snapshots/{id}', { path: { id: await resolve(api, 'snapshot', text) } })
+/** A snapshot has its template. */
+function source(template: string | undefined, snapshot: string | undefined) {
+  return snapshot === undefined ? { template: template ?? DEFAULT_TEMPLATE } : { template, from_snapshot: snapshot }
 }

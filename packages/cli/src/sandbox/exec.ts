@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import type { ExecResult } from '@offshoot/contract/exec'
-import { type Offshoot, serverEvents } from '@offshoot/sdk'
+import { type Offshoot, type RouteInput, serverEvents } from '@offshoot/sdk'
 import type { Cli } from '../frame/cli.ts'
 import { type Action, operand } from '../frame/command.ts'
 import { EXIT, Failure, UsageError } from '../frame/failure.ts'
@@ -21,7 +21,7 @@ export const run: Action<Options> = async (cli, line) => {
   const api = await cli.api()
   const id = await resolve(api, 'sandbox', operand(line, 0))
   const words = line.operands.slice(1)
-  const [cmd] = words
+  const [cmd = ''] = words
   const command = words.length === 1 ? { cmd } : { argv: words }
   const body = { ...command, user, cwd, env, timeout_seconds: timeout }
   if (detach) {
@@ -40,11 +40,13 @@ export const run: Action<Options> = async (cli, line) => {
   return stream(cli, api, id, body, stdin)
 }
 
+type Body = RouteInput<'POST /v1/sandboxes/{id}/exec'>['body']
+
 /**
  * Passes on the output as it arrives, byte for byte. When the user interrupts the program, the connection ends, and
  * with it the command; a command with standard input runs in the background and is killed.
  */
-async function stream(cli: Cli, api: Offshoot, id: string, body: object, takesStdin: boolean): Promise<number> {
+async function stream(cli: Cli, api: Offshoot, id: string, body: Body, takesStdin: boolean): Promise<number> {
   const background = takesStdin ? { background: true, stdin_open: true, backpressure: true } : {}
   const response = await api.fetch('POST /v1/sandboxes/{id}/exec/stream', {
     path: { id },

@@ -47,12 +47,9 @@ export function sandboxTools(preview: PreviewAddress): readonly AnyTool[] {
       output: shownSandbox,
       annotations: CHANGES,
       run: async ({ internet, from_snapshot: from, template, ...rest }, { api }) => {
-        const snapshot =
-          from === undefined ? null : await api.read(snapshotSchema, { method: 'GET', url: `/v1/snapshots/${from}` })
         const json: z.input<typeof createSandboxBody> = {
           ...rest,
-          template: snapshot?.template ?? template,
-          ...(snapshot && { from_snapshot: snapshot.id }),
+          ...(from === undefined ? { template } : { from_snapshot: from }),
           network: { egress: internet ? 'internet' : 'none' },
         }
         return shown(await api.read(sandboxSchema, { method: 'POST', url: '/v1/sandboxes', json }))

@@ -41,8 +41,11 @@ export interface components {
     };
     /** @description Body of `POST /v1/me/current-org`: one of the two fields. */
     ChooseOrgBody: {
-      orgId?: string | null;
+      orgId: string | null;
       slug?: string | null;
+    } | {
+      orgId?: string | null;
+      slug: string | null;
     };
     /** @description Answer of `POST /v1/me/current-org`. */
     ChosenOrg: {
@@ -647,7 +650,8 @@ export interface components {
     };
     /** @description Body of `POST /v1/sandboxes`. */
     CreateSandboxBody: {
-      template: string;
+      /** @description Its name. May be absent with `from_snapshot`, and is then the snapshot's. */
+      template: string | null;
       ttlSeconds?: number | null;
       /** @description Default: `delete`. Without effect while the sandbox is persistent. */
       onTimeout?: components["schemas"]["OnTimeout"] | null;
@@ -655,7 +659,40 @@ export interface components {
       metadata?: {
         [key: string]: string;
       } | null;
+      /** @description Id of the snapshot from which the sandbox starts. */
       fromSnapshot?: string | null;
+      persistent?: boolean | null;
+      idleTimeoutSeconds?: number | null;
+      volumes?: {
+        name: string;
+        readOnly?: boolean | null;
+      }[] | null;
+      /** @description Set in every command's environment. Never returned by a read. */
+      env?: {
+        [key: string]: string;
+      } | null;
+      /** @description `egress` defaults to `internet`, or to the snapshot's value. */
+      network?: {
+        egress?: components["schemas"]["Egress"] | null;
+      } | null;
+      /** @description Default: `public`, or the snapshot's value. */
+      visibility?: components["schemas"]["Visibility"] | null;
+      /** @description Accepted from older clients and ignored; the template sets it. */
+      cpu?: number | null;
+      /** @description Accepted from older clients and ignored; the template sets it. */
+      memoryMb?: number | null;
+    } | {
+      /** @description Its name. May be absent with `from_snapshot`, and is then the snapshot's. */
+      template?: string | null;
+      ttlSeconds?: number | null;
+      /** @description Default: `delete`. Without effect while the sandbox is persistent. */
+      onTimeout?: components["schemas"]["OnTimeout"] | null;
+      /** @description Free-form tags: at most 64, keys of 256 and values of 4096 characters. */
+      metadata?: {
+        [key: string]: string;
+      } | null;
+      /** @description Id of the snapshot from which the sandbox starts. */
+      fromSnapshot: string | null;
       persistent?: boolean | null;
       idleTimeoutSeconds?: number | null;
       volumes?: {
@@ -744,9 +781,39 @@ export interface components {
     };
     ExecBody: {
       /** @description Runs under `sh -c`, in its own process group. Either this or `argv` is required. */
-      cmd?: string | null;
+      cmd: string | null;
       /** @description A program and its arguments, which run without a shell. The program is looked up in `PATH`. */
       argv?: string[] | null;
+      /** @description Seconds, 1 to 86400; no timeout by default. At the timeout the agent kills the process group and answers 504. A background command then ends by SIGKILL. */
+      timeoutSeconds?: number | null;
+      /** @description The name that older clients use for `timeout_seconds`. */
+      timeout?: number | null;
+      /** @description Absolute path. Default: the user's home. */
+      cwd?: string | null;
+      env?: {
+        [key: string]: string;
+      } | null;
+      /** @description User name or numeric id. Default: `root`. */
+      user?: string | null;
+      stdin?: string | null;
+      /** @description Of `stdin`, and of the output in the answer. */
+      encoding?: ("utf8" | "base64") | null;
+      /** @description If true, the command survives the connection (`…/execs/{exec_id}`). `POST exec` then answers 201 at once, and the stream of `POST exec/stream` begins with `started`. */
+      background?: boolean | null;
+      /** @description Of a background command: standard input stays open after `stdin` (`…/execs/{exec_id}/stdin`). */
+      stdinOpen?: boolean | null;
+      /** @description Of a background command: it waits while a client that follows its output has not read what would be dropped. It also waits for its first client, for at most 10 s. Without a client the oldest output is dropped. */
+      backpressure?: boolean | null;
+      /** @description Of a background command: a terminal of this size is its input and output. Its output is then all stdout. */
+      pty?: {
+        rows: number;
+        cols: number;
+      } | null;
+    } | {
+      /** @description Runs under `sh -c`, in its own process group. Either this or `argv` is required. */
+      cmd?: string | null;
+      /** @description A program and its arguments, which run without a shell. The program is looked up in `PATH`. */
+      argv: string[] | null;
       /** @description Seconds, 1 to 86400; no timeout by default. At the timeout the agent kills the process group and answers 504. A background command then ends by SIGKILL. */
       timeoutSeconds?: number | null;
       /** @description The name that older clients use for `timeout_seconds`. */
@@ -856,7 +923,7 @@ export interface components {
     /** @description Body of `PATCH /v1/sandboxes/{id}/lifecycle`. Absent and `null` fields keep their values. `ttl_seconds` counts from now. */
     LifecyclePatch: {
       ttlSeconds?: number | null;
-      /** @description Default: `delete`. Without effect while the sandbox is persistent. */
+      /** @description Without effect while the sandbox is persistent. */
       onTimeout?: components["schemas"]["OnTimeout"] | null;
       persistent?: boolean | null;
       idleTimeoutSeconds?: number | null;
@@ -1298,9 +1365,13 @@ export interface components {
     SignalName: "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGABRT" | "SIGKILL" | "SIGUSR1" | "SIGUSR2" | "SIGPIPE" | "SIGALRM" | "SIGTERM" | "SIGCHLD" | "SIGCONT" | "SIGSTOP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" | "SIGWINCH";
     /** @description Body of `POST …/execs/{exec_id}/stdin`. `eof` closes the standard input after `stdin`. */
     StdinBody: {
-      stdin?: string | null;
+      stdin: string | null;
       encoding?: ("utf8" | "base64") | null;
       eof?: boolean | null;
+    } | {
+      stdin?: string | null;
+      encoding?: ("utf8" | "base64") | null;
+      eof: boolean | null;
     };
     /** @description Body of `POST …/execs/{exec_id}/resize`. */
     ResizeBody: {

@@ -31,8 +31,11 @@ export interface components {
       password?: string | null;
     };
     ChooseOrgBody: {
-      org_id?: string | null;
+      org_id: string | null;
       slug?: string | null;
+    } | {
+      org_id?: string | null;
+      slug: string | null;
     };
     ChosenOrg: {
       org: components["schemas"]["WorkspaceSummary"];
@@ -422,13 +425,36 @@ export interface components {
       created_at: string;
     };
     CreateSandboxBody: {
-      template: string;
+      template: string | null;
       ttl_seconds?: number | null;
       on_timeout?: components["schemas"]["OnTimeout"] | null;
       metadata?: {
         [key: string]: string;
       } | null;
       from_snapshot?: string | null;
+      persistent?: boolean | null;
+      idle_timeout_seconds?: number | null;
+      volumes?: {
+        name: string;
+        read_only?: boolean | null;
+      }[] | null;
+      env?: {
+        [key: string]: string;
+      } | null;
+      network?: {
+        egress?: components["schemas"]["Egress"] | null;
+      } | null;
+      visibility?: components["schemas"]["Visibility"] | null;
+      cpu?: number | null;
+      memory_mb?: number | null;
+    } | {
+      template?: string | null;
+      ttl_seconds?: number | null;
+      on_timeout?: components["schemas"]["OnTimeout"] | null;
+      metadata?: {
+        [key: string]: string;
+      } | null;
+      from_snapshot: string | null;
       persistent?: boolean | null;
       idle_timeout_seconds?: number | null;
       volumes?: {
@@ -488,8 +514,27 @@ export interface components {
       visibility: components["schemas"]["Visibility"];
     };
     ExecBody: {
-      cmd?: string | null;
+      cmd: string | null;
       argv?: string[] | null;
+      timeout_seconds?: number | null;
+      timeout?: number | null;
+      cwd?: string | null;
+      env?: {
+        [key: string]: string;
+      } | null;
+      user?: string | null;
+      stdin?: string | null;
+      encoding?: ("utf8" | "base64") | null;
+      background?: boolean | null;
+      stdin_open?: boolean | null;
+      backpressure?: boolean | null;
+      pty?: {
+        rows: number;
+        cols: number;
+      } | null;
+    } | {
+      cmd?: string | null;
+      argv: string[] | null;
       timeout_seconds?: number | null;
       timeout?: number | null;
       cwd?: string | null;
@@ -860,9 +905,13 @@ export interface components {
     /** @enum {string} */
     SignalName: "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGABRT" | "SIGKILL" | "SIGUSR1" | "SIGUSR2" | "SIGPIPE" | "SIGALRM" | "SIGTERM" | "SIGCHLD" | "SIGCONT" | "SIGSTOP" | "SIGTSTP" | "SIGTTIN" | "SIGTTOU" | "SIGWINCH";
     StdinBody: {
-      stdin?: string | null;
+      stdin: string | null;
       encoding?: ("utf8" | "base64") | null;
       eof?: boolean | null;
+    } | {
+      stdin?: string | null;
+      encoding?: ("utf8" | "base64") | null;
+      eof: boolean | null;
     };
     ResizeBody: {
       rows: number;
@@ -1372,8 +1421,13 @@ export interface components {
       /** @description Make an API key */
       "POST /v1/me/tokens": {
         body: {
-          name?: string | null;
+          name: string | null;
           label?: string | null;
+          expires_in_days?: number | null;
+          scopes?: components["schemas"]["Scope"][] | null;
+        } | {
+          name?: string | null;
+          label: string | null;
           expires_in_days?: number | null;
           scopes?: components["schemas"]["Scope"][] | null;
         };

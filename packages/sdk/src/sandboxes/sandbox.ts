@@ -40,8 +40,8 @@ export type { SandboxInfo }
 /** What a new sandbox is like. */
 export type CreateSandboxOptions = Omit<CreateSandboxBody, 'cpu' | 'memoryMb' | 'template'> &
   CallOptions & {
-    /** Default: `base`. */
-    readonly template?: string
+    /** Default: `base`, or that of the snapshot. */
+    readonly template?: string | undefined
   }
 
 export interface ForkOptions extends CallOptions {
@@ -240,8 +240,9 @@ export class Sandboxes {
   }
 
   /** Makes a sandbox and waits until it runs. A retry never makes a second one. */
-  async create({ template = 'base', ...options }: CreateSandboxOptions = {}): Promise<Sandbox> {
-    const info = await this.#scope.post('POST /v1/sandboxes', { template, ...options } as CallOptions)
+  async create(options: CreateSandboxOptions = {}): Promise<Sandbox> {
+    const { template = options.fromSnapshot ? undefined : 'base' } = options
+    const info = await this.#scope.post('POST /v1/sandboxes', { ...options, template } as CallOptions)
     return new Sandbox(this.#scope.transport, info, true)
   }
 

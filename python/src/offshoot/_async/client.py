@@ -38,7 +38,7 @@ class AsyncSandboxes:
 
     async def create(
         self,
-        template: str = "base",
+        template: str | None = None,
         *,
         from_snapshot: str | None = None,
         env: Mapping[str, str] | None = None,
@@ -52,9 +52,12 @@ class AsyncSandboxes:
         visibility: Visibility | None = None,
         idempotency_key: str | None = None,
     ) -> AsyncSandbox:
-        """Makes a sandbox and waits until it runs. A retry never makes a second one."""
+        """Makes a sandbox and waits until it runs. A retry never makes a second one.
+
+        :param template: default: ``base``, or that of the snapshot
+        """
         fields = {
-            "template": template,
+            "template": template or (None if from_snapshot else "base"),
             "from_snapshot": from_snapshot,
             "env": env,
             "metadata": metadata,

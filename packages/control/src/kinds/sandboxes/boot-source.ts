@@ -22,7 +22,8 @@ export interface BootSource {
 }
 
 interface Wanted {
-  readonly name: string
+  /** Of the template; absent: that of the snapshot. */
+  readonly name: string | undefined
   readonly text: string
   readonly egress: Egress | undefined
   readonly caller: Caller | null
@@ -51,6 +52,8 @@ export async function bootSource(
     }
     return { ...source, volumes }
   }
+  // The schema of the body requires one of the two.
+  if (name === undefined) throw new ApiError('invalidField', { error: 'template required' })
   const template = await findTemplate(control, workspaceId, name)
   const able = nodesOf(control, template)
   // A volume cannot move, so only its agent can run the sandbox.
@@ -80,15 +83,16 @@ function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Ca
 async function snapshotSource(
   { database, fleet }: SandboxesContext,
   workspaceId: WorkspaceId,
-  { name: template, text, egress, caller }: Wanted,
+  { name, text, egress, caller }: Wanted,
 ): Promise<BootSource> {
   const row =
     caller === null
       ? await findFeatureSnapshot(database, workspaceId, text)
       : await findOwnSnapshot(database, caller, text)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
-  if (row.template !== template) {
-    throw new ApiError('invalidField', { error: `template must be ${row.template}, the template of the snapshot` })
+  const { template } = row
+  if (name !== undefined && name !== template) {
+    throw new ApiError('invalidField', { error: `template must be ${template}, the template of the snapshot` })
   }
   const node = fleet.byId(row.agent_id)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')

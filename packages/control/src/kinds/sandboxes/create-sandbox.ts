@@ -93,7 +93,7 @@ async function askNode(
   const outcome = await node.client.create(
     {
       id,
-      template: source.built?.id ?? body.template,
+      template: source.built?.id ?? source.name,
       env,
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
       ...(withoutMemory && { without_memory: true }),

@@ -84,7 +84,7 @@ describe('public routes', () => {
       const SCHEMAS = '#/components/schemas/'
       expect(requestBody.content['application/json'].schema).toEqual({ $ref: `${SCHEMAS}CreateSandboxBody` })
       expect(responses['201'].content['application/json'].schema).toEqual({ $ref: `${SCHEMAS}Sandbox` })
-      expect(sent.required).toEqual(['template'])
+      expect(sent.anyOf).toEqual([{ required: ['template'] }, { required: ['from_snapshot'] }])
       expect(Object.keys(sent.properties)).toEqual(
         expect.arrayContaining(['ttl_seconds', 'metadata', 'persistent', 'env']),
       )

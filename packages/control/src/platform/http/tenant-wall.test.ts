@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { FakeGitProvider } from '../../test/fake-git-provider.ts'
 import { type Answer, call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
-import { lineOf, newPair } from '../../test/ssh-proof.ts'
+import { filledPath, type Ids, objectsOfEveryKind, WORDS } from '../../test/objects-of-every-kind.ts'
 
 /** A body with every field that some route requires. */
 const ACCEPTABLE = JSON.stringify({
@@ -20,14 +20,6 @@ const ACCEPTABLE = JSON.stringify({
   signal: 'SIGINT',
   visibility: 'private',
 })
-
-/** Path parameters that name no object. */
-const WORDS: Readonly<Record<string, string>> = { month: '2026-01', lang: 'python', context_id: 'python' }
-
-/** Values for the ids in a path: those of alice's objects, or of nothing. */
-interface Ids {
-  readonly [parameter: string]: string
-}
 
 /**
  * The routes come from the OpenAPI document of the running service, so none is forgotten. Bob asks each route with an
@@ -60,7 +52,7 @@ describe('the wall between workspaces', () => {
           return { method: method.toUpperCase(), path, credential: Object.keys(scheme)[0] }
         }),
     )
-    owned = await populate()
+    owned = await objectsOfEveryKind(harness, control, alice)
   })
 
   afterAll(async () => {
@@ -71,51 +63,6 @@ describe('the wall between workspaces', () => {
 
   const asAlice = (method: string, path: string, body?: unknown, token = alice.key) =>
     call(control.url, method, path, { token, ...(body !== undefined && { body }) })
-
-  /** One object of every kind that alice can own. */
-  async function populate(): Promise<Record<string, Ids>> {
-    const { body: sandbox } = await asAlice('POST', '/v1/sandboxes', { template: 'base', metadata: { of: 'alice' } })
-    const { body: snapshot } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/snapshots`)
-    const { body: token } = await asAlice('POST', '/v1/me/tokens', { name: 'k' }, alice.jwt)
-    const invite = { email: 'carol@example.com' }
-    const { body: invitation } = await asAlice('POST', `/v1/orgs/${alice.workspaceId}/members`, invite, alice.jwt)
-    const template = `insert into templates (name, workspace_id, rootfs_path, size_bytes, cpu, memory_mb, meta)
-       values ('alices', $1, 'templates/alices/rootfs.ext4', 1, 1, 512, '{}')`
-    await harness.pool.query(template, [alice.workspaceId])
-    await asAlice('POST', '/v1/volumes', { name: 'alices', size_mb: 64 })
-    await harness.pool.query(`insert into git_installations values (77, $1, 'alices', 'User')`, [alice.workspaceId])
-    const { body: app } = await asAlice('POST', '/v1/apps', { name: 'alices', git_url: 'https://git.example.com/x' })
-    const domain = `insert into app_domains (app_id, domain, token) values ($1, 'alices.example.com', 'token')`
-    await harness.pool.query(domain, [app.id])
-    const database = `insert into databases (id, workspace_id, size, status, secrets, broker_token_sha256, idle_timeout_seconds)
-       values ($1, $2, '1g', 'ready', '', '', 300)`
-    await harness.pool.query(database, [sandbox.id, alice.workspaceId])
-    await harness.pool.query(`insert into database_backups values ($1, $2, 'request', '')`, [snapshot.id, sandbox.id])
-    const { body: link } = await asAlice('POST', `/v1/sandboxes/${sandbox.id}/ports/3000/links`)
-    const { body: appLink } = await asAlice('POST', `/v1/apps/${app.id}/links`)
-    const { body: sshKey } = await asAlice('POST', '/v1/me/ssh-keys', { public_key: lineOf(newPair()) }, alice.jwt)
-    const { body: hook } = await asAlice('POST', '/v1/webhooks', { url: 'https://example.com/' })
-    const other = { exec_id: 'exec', lang: 'python', port: '3000', name: 'alices', snapshot_id: snapshot.id }
-    return {
-      sandboxes: { id: sandbox.id, ...other, link_id: link.id },
-      snapshots: { id: snapshot.id },
-      templates: { ...other, id: snapshot.id },
-      builds: { id: snapshot.id },
-      volumes: { ...other, id: snapshot.id },
-      gitprovider: { id: '77' },
-      github: { id: '77' },
-      apps: { id: app.id, deployment_id: app.id, path: 'x', domain: 'alices.example.com', link_id: appLink.id },
-      databases: { id: sandbox.id, backup: snapshot.id },
-      webhooks: { id: hook.id, delivery_id: (await asAlice('POST', `/v1/webhooks/${hook.id}/test`)).body.id },
-      me: { prefix: token.prefix, key_id: sshKey.id },
-      orgs: {
-        id: alice.workspaceId,
-        user_id: alice.userId,
-        invite_id: invitation.id,
-        token: 'x'.repeat(32),
-      },
-    }
-  }
 
   const NOBODYS: Ids = {
     id: randomUUID(),
@@ -134,15 +81,6 @@ describe('the wall between workspaces', () => {
     invite_id: randomUUID(),
     token: 'y'.repeat(32),
     domain: 'nobodys.example.com',
-  }
-
-  function fill(path: string, ids: Ids): string {
-    return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
-      const id = ids[name] ?? WORDS[name]
-      if (id === undefined)
-        throw new Error(`${path}: say in populate() and NOBODYS of tenant-wall.test.ts what {${name}} is`)
-      return id
-    })
   }
 
   /** Everything that a caller sees of a response, except the headers that always differ. */
@@ -171,12 +109,11 @@ describe('the wall between workspaces', () => {
     for (const { method, path, credential } of named) {
       const resource = path.split('/')[2] ?? ''
       const ids = owned[resource]
-      if (ids === undefined)
-        throw new Error(`say in populate() of tenant-wall.test.ts what alice has under /v1/${resource}`)
+      if (ids === undefined) throw new Error(`say in objects-of-every-kind.ts what alice has under /v1/${resource}`)
       for (const [token, body] of attempts(method, credential)) {
         const ask = (target: string) =>
           call(control.url, method, `${target}?path=%2Fetc%2Fpasswd`, { token, ...(body !== undefined && { body }) })
-        const [theirs, nobodys] = [await ask(fill(path, ids)), await ask(fill(path, NOBODYS))]
+        const [theirs, nobodys] = [await ask(filledPath(path, ids)), await ask(filledPath(path, NOBODYS))]
         expect([method, path, body, seen(theirs)]).toEqual([method, path, body, seen(nobodys)])
         // Control may refuse malformed JSON before it looks for the object.
         if (theirs.status === 400 && body === '{') continue
@@ -291,7 +228,7 @@ describe('the wall between workspaces', () => {
     for (const { method, path, credential } of operations) {
       if (credential === undefined || credential === 'operator' || credential === 'broker') continue
       const headers = { 'x-offshoot-org': alice.workspaceId }
-      const target = fill(path, NOBODYS)
+      const target = filledPath(path, NOBODYS)
       const answer = await call(control.url, method, target, { token: bob.jwt, headers })
       expect([method, path, answer.status, answer.body]).toEqual([method, path, 404, { error: 'not found' }])
     }

@@ -196,6 +196,12 @@ describe('snapshots', () => {
       expect(answer).toMatchObject({ status: 404, body: { detail: `unknown snapshot: ${taken.id}` } })
     })
 
+    it('takes the template of the snapshot, and needs no other', async () => {
+      const taken = await take(await sandbox())
+      const answer = await ask('POST', '/v1/sandboxes', { from_snapshot: taken.id })
+      expect(answer).toMatchObject({ status: 201, body: { template: 'base', from_snapshot: taken.id } })
+    })
+
     it('answers 400 for another template than its own', async () => {
       const taken = await take(await sandbox())
       const error = 'template must be base, the template of the snapshot'

@@ -45,6 +45,16 @@ describe('public routes', () => {
   })
 })
 
+describe('the console', () => {
+  it('is a page whose files are all here', async () => {
+    const page = await bare('GET', '/sandboxes', { accept: 'text/html' })
+    expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path)
+    expect(files).toEqual(expect.arrayContaining([expect.stringMatching(/^\/assets\/.*\.js$/)]))
+    for (const file of files) expect([file, (await bare('GET', file)).status]).toEqual([file, 200])
+  })
+})
+
 describe('credentials', () => {
   const unknownKey = `ofs_${'a'.repeat(8)}_${'b'.repeat(32)}`
   it.each([

@@ -4,7 +4,8 @@
  * Prints the path of the tarball, FOLDER/offshoot-VERSION.tgz. It contains:
  *   bin/offshoot.js   the command
  *   dist/             compiled code, for the Node.js of the machine
- *   release.tar.gz    the runtime part of the repository, which `offshoot up` lays out; release.json names it
+ *   release.tar.gz    the runtime part of the repository, which `offshoot up` lays out, with the built console;
+ *                     release.json names it
  *
  * Equal sources give an equal archive. Works without git; the commit is `unknown` then.
  */
@@ -40,6 +41,8 @@ const FILES = [
   'bin/lib/project-node.sh',
   'templates',
 ]
+/** Folder of the built console in the release. */
+const CONSOLE = 'console'
 const GUEST = ['guest/Makefile', 'guest/src']
 /** Tests, and what builds leave. */
 const LEFT_OUT = /(\.test\.ts|\.log)$|(^|\/)(test|testing|node_modules|build)(\/|$)/
@@ -49,6 +52,7 @@ async function main([folder]) {
   const stage = await mkdtemp(join(tmpdir(), 'offshoot-pack-'))
   try {
     await compile(stage)
+    await buildConsole(stage)
     await packRelease(stage)
     await describePackage(stage)
     await mkdir(folder, { recursive: true })
@@ -79,6 +83,12 @@ async function compile(stage) {
   await cp(join(root, 'bin/lib/offshoot-entry.mjs'), join(stage, 'bin/offshoot.js'))
 }
 
+/** The machine that runs the release has no tools to build it. */
+async function buildConsole(stage) {
+  const build = join(root, 'packages/console/build.mjs')
+  await run(process.execPath, [build, join(stage, CONSOLE)], { env: { ...process.env, NODE_ENV: 'production' } })
+}
+
 async function packRelease(stage) {
   const { version } = await readJson('package.json')
   const commit = await run('git', ['-C', root, 'rev-parse', 'HEAD']).then(
@@ -91,7 +101,7 @@ async function packRelease(stage) {
   await writeFile(list, `${(await releaseFiles()).join('\n')}\n`)
   const tar = join(stage, 'release.tar')
   const equal = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX']
-  await run('tar', [...equal, '-cf', tar, '-C', root, '-T', list, '-C', stage, 'release.json'])
+  await run('tar', [...equal, '-cf', tar, '-C', root, '-T', list, '-C', stage, 'release.json', CONSOLE])
   const hash = createHash('sha256')
     .update(await readFile(tar))
     .digest('hex')
@@ -99,6 +109,7 @@ async function packRelease(stage) {
   const id = `${version}-${hash.slice(0, HASH_CHARS)}`
   await writeFile(record, `${JSON.stringify({ id, version, commit }, null, 2)}\n`)
   await rm(list)
+  await rm(join(stage, CONSOLE), { recursive: true })
 }
 
 /** Paths below the root. The package.json of every workspace is there, because `npm ci` compares them with the lock file. */

@@ -18,9 +18,10 @@ is_installed() {
   [ -f "$modules/.offshoot-lock" ] && [ "$(cat "$modules/.offshoot-lock")" = "$1" ]
 }
 
-# A release has no tests and no tools for development. Its packages run no scripts (docs/adr/0034-npm-package.md).
+# A release has no tests and no tools for development, not even those that are optional peers of its packages. Its
+# packages run no scripts (docs/adr/0034-npm-package.md).
 omit=
-[ ! -f "$root/release.json" ] || omit="--omit=dev --ignore-scripts"
+[ ! -f "$root/release.json" ] || omit="--omit=dev --legacy-peer-deps --ignore-scripts"
 
 lock_hash=$(sha256sum <"$root/package-lock.json")
 if ! is_installed "$lock_hash"; then

@@ -93,6 +93,16 @@ async function diagnose(args: readonly string[], changed: Record<string, string>
   return { code, ok: report.ok, findings: report.findings, of }
 }
 
+/** The console works, and the tools that built it are not installed. */
+async function openConsole(address: string, releases: string): Promise<void> {
+  const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
+  const [script = ''] = /\/assets\/[^"]+\.js/.exec(page) ?? []
+  expect((await fetch(`${address}${script}`)).headers.get('content-type')).toContain('javascript')
+  const [release = ''] = await readdir(releases)
+  const installed = await readdir(join(releases, release, 'node_modules'))
+  expect(installed.filter((name) => /^(react|vite|vitest|typescript)$/.test(name))).toEqual([])
+}
+
 describe('the tarball', () => {
   it('needs no other package, and holds no test and no address of a registry', async () => {
     const place = join(cwd, 'node_modules/offshoot')
@@ -102,8 +112,12 @@ describe('the tarball', () => {
     expect(JSON.parse(await readFile(join(place, 'package.json'), 'utf8'))).not.toHaveProperty('dependencies')
     const { stdout } = await execute('tar', ['-tzf', join(place, 'release.tar.gz')])
     const names = stdout.split('\n')
-    expect(names).toEqual(expect.arrayContaining(['bin/up', 'package-lock.json', 'packages/up/src/main.ts']))
-    expect(names.filter((name) => /test|bench|node_modules|\.git/.test(name.replace('latest', '')))).toEqual([])
+    expect(names).toEqual(
+      expect.arrayContaining(['bin/up', 'package-lock.json', 'packages/up/src/main.ts', 'console/index.html']),
+    )
+    // The hashes in names of the console's files may contain any letters.
+    const plain = names.map((name) => name.replace('latest', '').replace(/^console\/assets\/.*/, ''))
+    expect(plain.filter((name) => /test|bench|node_modules|\.git/.test(name))).toEqual([])
     const lock = await execute('tar', ['-xzOf', join(place, 'release.tar.gz'), 'package-lock.json', '.npmrc'], {
       maxBuffer: 2 ** 24,
     })
@@ -193,6 +207,7 @@ describe('npx offshoot up', () => {
         const shell = spawn('bash', ['-eu'], { stdio: ['pipe', 'pipe', 'inherit'] })
         shell.stdin.end(lines.join('\n'))
         expect(await text(shell.stdout)).toContain('"exit_code":0')
+        await openConsole(/^ready (\S+)/m.exec(output())?.[1] ?? '', join(folder, 'home/releases'))
 
         const report = await diagnose(options)
         expect(report.findings.filter(({ status }) => status === 'problem')).toEqual([])

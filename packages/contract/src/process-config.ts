@@ -168,6 +168,8 @@ export const controlConfig = z.strictObject({
   ssh: z.strictObject({ host: z.string().min(1), port }).optional(),
   /** Control's data directory (`DIR/control`). Durable state is in PostgreSQL only. */
   data_dir: z.string().startsWith('/'),
+  /** Folder of the built web console, which control serves at `/`. `null`: no console. */
+  console_dir: z.string().startsWith('/').nullable().default(null),
   /** SHA-256 in hex of the operator key for `/v1/admin`. Without it, `/v1/admin` is closed. */
   operator_key_sha256: z
     .string()

@@ -8,6 +8,7 @@ import { mcpRoute } from './mcp/mcp-route.ts'
 import { answerBadRequest } from './platform/http/bad-request.ts'
 import { BODY_LIMIT_BYTES, registerBodyParser } from './platform/http/body.ts'
 import { registerCallerQueue } from './platform/http/caller-queue.ts'
+import { consolePage, registerConsole } from './platform/http/console.ts'
 import { registerCors } from './platform/http/cors.ts'
 import { answerError, registerErrors } from './platform/http/error-handling.ts'
 import { registerExpectContinue } from './platform/http/expect-continue.ts'
@@ -62,7 +63,8 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   }) as unknown as FastifyInstance
   traceRequests(app, shownPath)
   const refuseOtherMethods = watchMethods(app)
-  registerErrors(app)
+  const { console_dir: consoleDir } = control.config
+  registerErrors(app, consoleDir === null ? null : consolePage(consoleDir, control.config))
   registerExpectContinue(app)
   registerRequestBodies(app, control.config.body_silence_ms)
   registerBodyParser(app)
@@ -83,6 +85,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   getVersion(app, control)
   for (const { routes } of KINDS) await routes(app, control)
   mcpRoute(app, control.config)
+  if (consoleDir !== null) await registerConsole(app, consoleDir, control.config)
   refuseOtherMethods()
   await app.ready()
   routeUpgrades(app.server, (request, response) => app.routing(request, response))

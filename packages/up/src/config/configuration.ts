@@ -15,6 +15,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../base/data-layout.ts'
 import type { E2bDomain, SshAddress } from '../base/addresses.ts'
 import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../base/arguments.ts'
+import { consoleFolder } from '../images/console.ts'
 import { RESOLVER } from '../rootless/uplink.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
@@ -101,6 +102,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     limits: { ...inputs.settings.limits, ...inputs.limits },
     operator_key_sha256: operatorKeyHash(inputs.operatorKey),
     data_dir: layout.control,
+    console_dir: consoleFolder(layout.imagesDir),
     commit: inputs.commit,
     log_level: 'info',
   })

@@ -12,7 +12,7 @@ export function hashTexts(...texts: readonly string[]): string {
  * and owners are ignored, so every checkout of a commit has the same hash.
  * @param except names to ignore, at any depth
  */
-export async function hashTree(path: string, except: ReadonlySet<string> = new Set()): Promise<string> {
+export async function hashTree(path: string, except: Pick<ReadonlySet<string>, 'has'> = new Set()): Promise<string> {
   const stat = await lstat(path)
   if (stat.isSymbolicLink()) return hashTexts('link', await readlink(path))
   if (stat.isDirectory()) {

@@ -1,7 +1,9 @@
+import { consoleStep } from './console.ts'
 import { guestProgramStep } from './guest-program.ts'
 import { initramfsStep } from './initramfs.ts'
 import { jailStep } from './jail.ts'
 import { kernelStep } from './kernel.ts'
+import { currentProduct } from '../base/product.ts'
 import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
 import type { Step } from './step.ts'
@@ -26,5 +28,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     withTapStep(),
     withListenerStep(),
     jailStep(),
+    ...(currentProduct().isPacked ? [] : [consoleStep()]),
   ]
 }

@@ -1,4 +1,5 @@
 import { ApiError } from '@offshoot/contract/errors'
+import { type ConsolePage, isConsoleNavigation } from './console.ts'
 import { METHODS } from './method-not-allowed.ts'
 import { isDatabaseUnreachable } from '../db/database-unreachable.ts'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -12,6 +13,7 @@ const REFUSALS: Record<string, () => ApiError> = {
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => new ApiError('methodNotAllowed'),
   FST_ERR_BAD_URL: () => new ApiError('notFound'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ApiError('notFound'),
+  FST_STATIC_FORBIDDEN_PATH: () => new ApiError('notFound'),
   // PostgreSQL: disk_full.
   53100: () => new ApiError('databaseFull'),
 }
@@ -35,9 +37,11 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   return reply.code(status).send(body)
 }
 
-export function registerErrors(app: FastifyInstance): void {
+/** @param page answers browsers that open a page of the console; `null`: there is no console */
+export function registerErrors(app: FastifyInstance, page: ConsolePage | null): void {
   app.setErrorHandler(answerError)
   app.setNotFoundHandler((request, reply) => {
+    if (page !== null && isConsoleNavigation(request)) return page(request, reply)
     const isTaken = METHODS.includes(request.method)
     return answerError(new ApiError(isTaken ? 'notFound' : 'methodNotAllowed'), request, reply)
   })

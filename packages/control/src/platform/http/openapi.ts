@@ -27,7 +27,7 @@ export function registerOpenApi(
   ])
   app.addHook('onRoute', (route) => {
     const { docs } = route.config ?? {}
-    if (route.method === 'HEAD' || route.config?.isRefusal === true) return
+    if (route.method === 'HEAD' || route.config?.isRefusal === true || route.config?.isPage === true) return
     if (docs !== undefined) described.push([route, docs])
     else if (!UNDESCRIBED.has(route.url)) throw new Error(`${String(route.method)} ${route.url} has no docs`)
   })
@@ -64,8 +64,8 @@ function openApiDocument(publicUrl: string, described: readonly (readonly [Route
 }
 
 /**
- * Routes without docs: the accounts library's, which are described separately, the wildcard, and the internal routes of
- * edges.
+ * Routes without docs: the accounts library's, which are described separately, the wildcard, the internal routes of
+ * edges, and the console's files.
  */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',
@@ -80,6 +80,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   PREVIEW_CHECKS_PATH,
   PREVIEW_PASSES_PATH,
   PREVIEW_ENTRY_PATH,
+  '/assets/*',
 ])
 
 /** By the credentials that a route accepts. */

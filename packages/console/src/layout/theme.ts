@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'react'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+const KEY = 'offshoot-theme'
+const prefersDark = matchMedia('(prefers-color-scheme: dark)')
+
+function stored(): Theme {
+  const found = localStorage.getItem(KEY)
+  return found === 'light' || found === 'dark' ? found : 'system'
+}
+
+/** Call this before the first paint. */
+export function applyTheme(theme: Theme = stored()): void {
+  const isDark = theme === 'dark' || (theme === 'system' && prefersDark.matches)
+  document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
+}
+
+export function useTheme(): [Theme, (theme: Theme) => void] {
+  const [theme, setTheme] = useState(stored)
+  useEffect(() => {
+    const follow = () => applyTheme(theme)
+    follow()
+    prefersDark.addEventListener('change', follow)
+    return () => prefersDark.removeEventListener('change', follow)
+  }, [theme])
+  return [
+    theme,
+    (next) => {
+      localStorage.setItem(KEY, next)
+      setTheme(next)
+    },
+  ]
+}
+
+/** Whether the page is dark now. Re-renders when that changes. */
+export function useIsDark(): boolean {
+  const read = () => document.documentElement.dataset['theme'] === 'dark'
+  const [isDark, setDark] = useState(read)
+  useEffect(() => {
+    const observer = new MutationObserver(() => setDark(read()))
+    observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    return () => observer.disconnect()
+  }, [])
+  return isDark
+}

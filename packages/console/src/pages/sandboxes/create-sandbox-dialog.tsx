@@ -1,0 +1,93 @@
+import type { CreateSandboxOptions } from '@offshoot/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useApi } from '../../session/session.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { Area, Choice, Field, Input } from '../../ui/field.tsx'
+
+const DEFAULT_MINUTES = 60
+
+/** Makes a sandbox and opens it. */
+export function CreateSandboxDialog({ onClose }: { readonly onClose: () => void }) {
+  const api = useApi()
+  const navigate = useNavigate()
+  const templates = useQuery({
+    queryKey: ['template', 'list'],
+    queryFn: async ({ signal }) => api.templates.list({ signal }).all(),
+  })
+  const volumes = useQuery({
+    queryKey: ['volume', 'list'],
+    queryFn: async ({ signal }) => api.volumes.list({ signal }).all(),
+  })
+  const [name, setName] = useState('')
+  const [template, setTemplate] = useState('base')
+  const [minutes, setMinutes] = useState(String(DEFAULT_MINUTES))
+  const [isPersistent, setPersistent] = useState(false)
+  const [egress, setEgress] = useState<'open' | 'none'>('open')
+  const [volume, setVolume] = useState('')
+  const [variables, setVariables] = useState('')
+  const names = templates.data?.map((each) => each.name) ?? [template]
+  const create = async () => {
+    const options: CreateSandboxOptions = {
+      template,
+      ...(name.trim() !== '' && { metadata: { name: name.trim() } }),
+      ...(isPersistent ? { persistent: true } : { ttlSeconds: Math.round(Number(minutes) * 60) }),
+      ...(volume !== '' && { volumes: [{ name: volume }] }),
+      ...(variables.trim() !== '' && { env: parseVariables(variables) }),
+      ...(egress !== 'open' && { network: { egress } }),
+    }
+    const sandbox = await api.sandboxes.create(options)
+    await navigate({ to: '/sandboxes/$id', params: { id: sandbox.id } })
+  }
+  return (
+    <FormDialog title="New sandbox" open submit="Create" onSubmit={create} onClose={onClose}>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Name" hint="Kept as the tag name.">
+          <Input value={name} onValueChange={setName} maxLength={100} autoFocus />
+        </Field>
+        <Field label="Template">
+          <Choice options={names} value={template} onChoose={setTemplate} />
+        </Field>
+        <Field label="Minutes to live" error={Number(minutes) > 0 ? null : 'A number above 0.'}>
+          <Input value={minutes} onValueChange={setMinutes} inputMode="decimal" disabled={isPersistent} />
+        </Field>
+        <label className="flex items-center gap-2 self-end pb-2">
+          <input type="checkbox" checked={isPersistent} onChange={() => setPersistent(!isPersistent)} />
+          Lives until it is deleted
+        </label>
+        <Field label="Network">
+          <Choice
+            options={[
+              { value: 'open', label: 'The internet' },
+              { value: 'none', label: 'None' },
+            ]}
+            value={egress}
+            onChoose={(value) => setEgress(value as typeof egress)}
+          />
+        </Field>
+        <Field label="Volume">
+          <Choice
+            options={[{ value: '', label: 'None' }, ...(volumes.data?.map((each) => each.name) ?? [])]}
+            value={volume}
+            onChoose={setVolume}
+          />
+        </Field>
+      </div>
+      <Field label="Environment variables" hint="One NAME=value per line.">
+        <Area value={variables} onChange={(event) => setVariables(event.currentTarget.value)} spellCheck={false} />
+      </Field>
+    </FormDialog>
+  )
+}
+
+/** @throws Error that names the first line that is no assignment */
+export function parseVariables(text: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
+    const [, name, value] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? []
+    if (name === undefined || value === undefined) throw new Error(`"${line.trim()}" is not NAME=value`)
+    found[name] = value
+  }
+  return found
+}

@@ -1,0 +1,106 @@
+/*
+ * Who is signed in. The session is an HttpOnly cookie, which scripts cannot read and which opens nothing but
+ * `/api/auth`. From it comes a JWT of an hour, kept in the memory of this page only.
+ */
+
+/** There is no session: the user must sign in. */
+export class SignedOutError extends Error {
+  override readonly name = 'SignedOutError'
+}
+
+/** The service answered a request of the sign-in with a refusal. */
+export class SignInError extends Error {
+  override readonly name = 'SignInError'
+  readonly status: number
+  readonly requestId: string | null
+
+  constructor(message: string, status: number, requestId: string | null) {
+    super(message)
+    this.status = status
+    this.requestId = requestId
+  }
+}
+
+/** Milliseconds before its end at which a token is replaced. */
+const RENEW_BEFORE_MS = 60_000
+
+interface Token {
+  readonly value: string
+  readonly endsAtMs: number
+}
+
+let current: Token | null = null
+let pending: Promise<string> | null = null
+
+/** Tells the other tabs that the user signed in or out. */
+const tabs = new BroadcastChannel('offshoot-session')
+
+/** A JWT that is valid for at least a minute. @throws SignedOutError without a session */
+export async function freshToken(): Promise<string> {
+  if (current !== null && current.endsAtMs - RENEW_BEFORE_MS > Date.now()) return current.value
+  pending ??= requestToken().finally(() => (pending = null))
+  return pending
+}
+
+async function requestToken(): Promise<string> {
+  const response = await fetch('/api/auth/token')
+  if (response.status === 401) throw new SignedOutError('you are signed out')
+  if (!response.ok) throw await refusal(response)
+  const { token } = (await response.json()) as { token: string }
+  current = { value: token, endsAtMs: endOf(token) }
+  return token
+}
+
+/** Milliseconds since 1970 at which a JWT ends. */
+function endOf(token: string): number {
+  const payload = token.split('.')[1] ?? ''
+  const { exp } = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { exp: number }
+  return exp * 1000
+}
+
+/** Forgets the token, which the service refused. */
+export function dropToken(): void {
+  current = null
+}
+
+/** Sends a request to a route below `/api/auth`. @throws SignInError */
+export async function authRequest<T>(path: string, body: object = {}): Promise<T> {
+  const response = await fetch(`/api/auth/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw await refusal(response)
+  return (await response.json()) as T
+}
+
+async function refusal(response: Response): Promise<SignInError> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: string }
+  return new SignInError(
+    error ?? `the service answered ${response.status}`,
+    response.status,
+    response.headers.get('x-request-id'),
+  )
+}
+
+/** Call this after a sign-in. */
+export function signedIn(): void {
+  current = null
+  tabs.postMessage('signed in')
+}
+
+export async function signOut(): Promise<void> {
+  await authRequest('sign-out')
+  current = null
+  tabs.postMessage('signed out')
+}
+
+/** Calls back when another tab signs in or out. @returns a function that ends that */
+export function onOtherTab(changed: () => void): () => void {
+  const listener = () => {
+    current = null
+    changed()
+  }
+  tabs.addEventListener('message', listener)
+  return () => tabs.removeEventListener('message', listener)
+}

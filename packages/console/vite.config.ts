@@ -9,5 +9,7 @@ export default defineConfig({
     // The content security policy allows no inline scripts and no data addresses of scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // The first page may have 250 KiB compressed, which is about three times that here.
+    chunkSizeWarningLimit: 750,
   },
 })

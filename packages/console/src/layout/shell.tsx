@@ -1,6 +1,6 @@
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
 import { BookOpen, ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { useLive } from '../live/use-live.ts'
 import { useSession } from '../session/session.tsx'
 import { signOut } from '../session/token.ts'
@@ -21,10 +21,11 @@ const THEMES: readonly { readonly theme: Theme; readonly label: string; readonly
 /** The frame of all pages of a workspace. */
 export function Shell() {
   const [isCommandOpen, setCommandOpen] = useState(false)
-  const [isMenuOpen, setMenuOpen] = useState(false)
   const { pathname } = useRouterState({ select: ({ location }) => location })
   const isConnected = useLive()
-  useEffect(() => setMenuOpen(false), [pathname])
+  // Going to another page closes the menu.
+  const [menuOpenAt, setMenuOpenAt] = useState<string | null>(null)
+  const isMenuOpen = menuOpenAt === pathname
   return (
     <div className="flex h-full flex-col md:flex-row">
       <a
@@ -39,7 +40,7 @@ export function Shell() {
           icon={<MenuIcon size={18} aria-hidden />}
           aria-expanded={isMenuOpen}
           aria-controls="side-bar"
-          onClick={() => setMenuOpen(!isMenuOpen)}
+          onClick={() => setMenuOpenAt(isMenuOpen ? null : pathname)}
         />
         <Brand />
       </header>

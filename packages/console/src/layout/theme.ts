@@ -33,12 +33,13 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   ]
 }
 
+const isDarkNow = () => document.documentElement.dataset['theme'] === 'dark'
+
 /** Whether the page is dark now. Re-renders when that changes. */
 export function useIsDark(): boolean {
-  const read = () => document.documentElement.dataset['theme'] === 'dark'
-  const [isDark, setDark] = useState(read)
+  const [isDark, setDark] = useState(isDarkNow)
   useEffect(() => {
-    const observer = new MutationObserver(() => setDark(read()))
+    const observer = new MutationObserver(() => setDark(isDarkNow()))
     observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })
     return () => observer.disconnect()
   }, [])

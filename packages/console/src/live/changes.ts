@@ -25,7 +25,7 @@ export class Refresher {
   readonly #queries: QueryClient
   readonly #ids = new Map<string, Set<string>>()
   readonly #updates = new Map<string, ListUpdate>()
-  #timer: ReturnType<typeof setTimeout> | null = null
+  #isWaiting = false
 
   constructor(queries: QueryClient) {
     this.#queries = queries
@@ -40,7 +40,9 @@ export class Refresher {
   changed({ kind, id }: Change): void {
     const ids = this.#ids.get(kind) ?? new Set()
     this.#ids.set(kind, ids.add(id))
-    this.#timer ??= setTimeout(() => this.#refresh(), COLLECT_MS)
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    setTimeout(() => this.#refresh(), COLLECT_MS)
   }
 
   /** Call this when changes may have been missed. */
@@ -51,7 +53,7 @@ export class Refresher {
   #refresh(): void {
     const changed = [...this.#ids]
     this.#ids.clear()
-    this.#timer = null
+    this.#isWaiting = false
     for (const [kind, ids] of changed) {
       const update = ids.size > MAX_SINGLE_UPDATES ? undefined : this.#updates.get(kind)
       void update?.([...ids])

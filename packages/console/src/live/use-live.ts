@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { createContext, useContext, useEffect, useState } from 'react'
 import { useApi } from '../session/session.tsx'
 import { type ListUpdate, Refresher } from './changes.ts'
@@ -15,7 +14,6 @@ function useRefresher(): Refresher {
 /** Keeps all queries of the page true. @returns whether the service can be reached */
 export function useLive(): boolean {
   const api = useApi()
-  const queries = useQueryClient()
   const refresher = useRefresher()
   const [isConnected, setConnected] = useState(true)
   useEffect(() => {
@@ -30,7 +28,7 @@ export function useLive(): boolean {
       if (!leave.signal.aborted) setConnected(error === null)
     })
     return () => leave.abort()
-  }, [api, queries, refresher])
+  }, [api, refresher])
   return isConnected
 }
 

@@ -44,6 +44,8 @@ interface FormDialogProps extends Omit<DialogProps, 'children'> {
   readonly look?: ButtonLook
   /** The dialog closes when it succeeds, and shows its error otherwise. */
   readonly onSubmit: () => Promise<unknown>
+  /** `onSubmit` goes to another page, which ends the dialog. */
+  readonly leaves?: boolean
   readonly canSubmit?: boolean
   readonly children?: ReactNode
 }
@@ -53,6 +55,7 @@ export function FormDialog({
   submit,
   look = 'primary',
   onSubmit,
+  leaves = false,
   canSubmit = true,
   children,
   ...rest
@@ -65,7 +68,7 @@ export function FormDialog({
     setError(null)
     try {
       await onSubmit()
-      rest.onClose()
+      if (!leaves) rest.onClose()
     } catch (failure) {
       setError(failure)
     } finally {

@@ -49,14 +49,14 @@ export function SignInPage() {
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const form = new FormData(event.currentTarget)
-    const field = (name: string) => String(form.get(name) ?? '').trim()
+    const field = (name: string) => form.get(name) as string
     void attempt(async () => {
       if (needsCode) {
-        const code = field('code')
+        const code = field('code').trim()
         await authRequest(/^\d{6}$/.test(code) ? 'two-factor/verify-totp' : 'two-factor/verify-backup-code', { code })
         return enter()
       }
-      const credentials = { email: field('email'), password: String(form.get('password')) }
+      const credentials = { email: field('email'), password: field('password') }
       const answer = await authRequest<{ twoFactorRedirect?: boolean }>('sign-in/email', credentials)
       if (answer.twoFactorRedirect === true) setNeedsCode(true)
       else await enter()

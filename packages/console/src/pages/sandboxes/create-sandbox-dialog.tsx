@@ -4,6 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
+import { parseVariables } from './variables.ts'
 import { Area, Choice, Field, Input } from '../../ui/field.tsx'
 
 const DEFAULT_MINUTES = 60
@@ -41,7 +42,7 @@ export function CreateSandboxDialog({ onClose }: { readonly onClose: () => void 
     await navigate({ to: '/sandboxes/$id', params: { id: sandbox.id } })
   }
   return (
-    <FormDialog title="New sandbox" open submit="Create" onSubmit={create} onClose={onClose}>
+    <FormDialog title="New sandbox" open submit="Create" leaves onSubmit={create} onClose={onClose}>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="Name" hint="Kept as the tag name.">
           <Input value={name} onValueChange={setName} maxLength={100} autoFocus />
@@ -79,15 +80,4 @@ export function CreateSandboxDialog({ onClose }: { readonly onClose: () => void 
       </Field>
     </FormDialog>
   )
-}
-
-/** @throws Error that names the first line that is no assignment */
-export function parseVariables(text: string): Record<string, string> {
-  const found: Record<string, string> = {}
-  for (const line of text.split('\n').filter((each) => each.trim() !== '')) {
-    const [, name, value] = /^\s*([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(line) ?? []
-    if (name === undefined || value === undefined) throw new Error(`"${line.trim()}" is not NAME=value`)
-    found[name] = value
-  }
-  return found
 }

@@ -3,6 +3,7 @@ import { queryOptions, useQueryClient } from '@tanstack/react-query'
 import { useCallback } from 'react'
 import { useListUpdate } from '../../live/use-live.ts'
 import { useApi } from '../../session/session.tsx'
+import { merge } from './merge.ts'
 import type { Offshoot } from '@offshoot/sdk'
 
 /** Entries of one request: the most that the service sends. */
@@ -50,17 +51,4 @@ export function useSandboxListUpdates(): void {
     [api, queries],
   )
   useListUpdate('sandbox', update)
-}
-
-/** The list, newest first, with entries replaced, added, or (`info: null`) removed. */
-export function merge(
-  list: readonly SandboxInfo[],
-  changed: readonly { readonly id: string; readonly info: SandboxInfo | null }[],
-): readonly SandboxInfo[] {
-  const byId = new Map(list.map((info) => [info.id, info]))
-  for (const { id, info } of changed) {
-    if (info === null) byId.delete(id)
-    else byId.set(id, info)
-  }
-  return [...byId.values()].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0))
 }

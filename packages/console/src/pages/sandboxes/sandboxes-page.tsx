@@ -13,6 +13,7 @@ import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
+import type { SandboxesSearch } from './search.ts'
 import { CreateSandboxDialog } from './create-sandbox-dialog.tsx'
 import { sandboxesQuery, useSandboxListUpdates } from './sandbox-queries.ts'
 
@@ -57,7 +58,7 @@ export function SandboxesPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const setNew = (isOpen: boolean) =>
-    void navigate({ search: ({ new: _, ...rest }) => (isOpen ? { ...rest, new: true } : rest), replace: true })
+    void navigate({ search: (old) => ({ ...old, new: isOpen || undefined }), replace: true })
   return (
     <Page
       title="Sandboxes"
@@ -99,10 +100,7 @@ function List({ all }: { readonly all: readonly SandboxInfo[] }) {
   const templates = useMemo(() => [...new Set(all.map(({ template }) => template))].toSorted(), [all])
   const chosen = rows.filter(({ id }) => selected.has(id))
   const setFilter = (name: 'q' | 'status' | 'template') => (value: string) =>
-    void navigate({
-      search: ({ [name]: _, ...rest }) => (value === '' ? rest : { ...rest, [name]: value }),
-      replace: true,
-    })
+    void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
   const remove = () =>
     confirm({
       title: `Delete ${chosen.length} sandboxes?`,
@@ -171,7 +169,7 @@ function Filter({ label, value = '', options, onChange }: FilterProps) {
   )
 }
 
-function matches({ q = '', status, template }: { q?: string; status?: string; template?: string }) {
+function matches({ q = '', status, template }: SandboxesSearch) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean)
   return (sandbox: SandboxInfo): boolean => {
     if (status !== undefined && sandbox.status !== status) return false

@@ -1,0 +1,2 @@
+/** Templates, databases, apps and volumes. */
+export const resourceRoutes = [] as const

@@ -1,0 +1,2 @@
+/** Usage, members, keys, webhooks, audit log, settings and hosts. */
+export const workspaceRoutes = [] as const

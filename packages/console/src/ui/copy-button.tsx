@@ -35,7 +35,7 @@ export function CopyButton({ text, label, labelled = false }: CopyButtonProps) {
 }
 
 /** Browsers offer their clipboard only to pages from HTTPS or the own machine. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const area = document.createElement('textarea')
   area.value = text

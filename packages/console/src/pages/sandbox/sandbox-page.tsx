@@ -1,8 +1,10 @@
+import { NotFoundError } from '@offshoot/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { useApi } from '../../session/session.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
+import { ErrorPanel } from '../../ui/error-panel.tsx'
 import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { TabLinks } from '../../ui/tabs.tsx'
@@ -11,12 +13,17 @@ import { SandboxActions } from './sandbox-actions.tsx'
 
 const route = getRouteApi('/member/sandboxes/$id')
 
-const TABS = [{ label: 'Overview', to: '/sandboxes/$id' }] as const
+const TABS = [
+  { label: 'Terminal', to: '/sandboxes/$id/terminal' },
+  { label: 'Overview', to: '/sandboxes/$id/overview' },
+] as const
 
 /** The frame of the pages of one sandbox. */
 export function SandboxPage() {
   const { id } = route.useParams()
   const query = useQuery(sandboxQuery(useApi(), id))
+  // It was deleted while the page was open. Old data would stay otherwise.
+  if (query.error instanceof NotFoundError) return <ErrorPanel error={query.error} />
   return (
     <QueryView query={query}>
       {(sandbox) => (
@@ -33,10 +40,7 @@ export function SandboxPage() {
         >
           <TabLinks
             label="Parts of the sandbox"
-            tabs={TABS.map(({ label, to }) => ({
-              label,
-              link: { to, params: { id }, activeOptions: { exact: to === '/sandboxes/$id' } },
-            }))}
+            tabs={TABS.map(({ label, to }) => ({ label, link: { to, params: { id } } }))}
           />
           <Outlet />
         </Page>

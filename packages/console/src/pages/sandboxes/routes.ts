@@ -1,4 +1,4 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { memberRoute } from '../../member-route.tsx'
 import { SandboxesPage } from './sandboxes-page.tsx'
 import { sandboxesSearch } from './search.ts'
@@ -16,10 +16,25 @@ const sandbox = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/sandbox-page.tsx'), 'SandboxPage'),
 })
 
-const overview = createRoute({
+const index = createRoute({
   getParentRoute: () => sandbox,
   path: '/',
-  component: lazyRouteComponent(() => import('../sandbox/overview.tsx'), 'Overview'),
+  beforeLoad: ({ params }) => {
+    // oxlint-disable-next-line typescript/only-throw-error
+    throw redirect({ to: '/sandboxes/$id/terminal', params, replace: true })
+  },
 })
 
-export const sandboxRoutes = [sandboxes, sandbox.addChildren([overview])] as const
+const terminal = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/terminal',
+  component: lazyRouteComponent(() => import('../sandbox/terminal/terminal-page.tsx'), 'TerminalPage'),
+})
+
+const overview = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/overview',
+  component: lazyRouteComponent(() => import('../sandbox/overview/overview-page.tsx'), 'OverviewPage'),
+})
+
+export const sandboxRoutes = [sandboxes, sandbox.addChildren([index, terminal, overview])] as const

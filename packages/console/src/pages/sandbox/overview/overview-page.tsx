@@ -1,14 +1,14 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useApi } from '../../session/session.tsx'
-import { Facts, Section } from '../../ui/page.tsx'
-import { duration, Time } from '../../ui/time.tsx'
-import { sandboxQuery } from '../sandboxes/sandbox-queries.ts'
+import { useApi } from '../../../session/session.tsx'
+import { Facts, Section } from '../../../ui/page.tsx'
+import { duration, Time } from '../../../ui/time.tsx'
+import { sandboxQuery } from '../../sandboxes/sandbox-queries.ts'
 
 const route = getRouteApi('/member/sandboxes/$id')
 
 /** What the sandbox is. */
-export function Overview() {
+export function OverviewPage() {
   const { id } = route.useParams()
   const { data: sandbox } = useSuspenseQuery(sandboxQuery(useApi(), id))
   const { parentId } = sandbox

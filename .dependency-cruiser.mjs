@@ -199,6 +199,7 @@ export default {
     layer('sdk'),
     layer('cli', 'sdk', 'contract'),
     layer('console', 'sdk'),
+    layer('docs'),
     {
       name: 'contract-does-no-input-or-output',
       severity: 'error',

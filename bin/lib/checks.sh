@@ -33,6 +33,7 @@ generated_code() {
 
 step types tsc --noEmit
 step 'types of the console' tsc -p packages/console
+step 'types of the documentation' tsc -p packages/docs
 step lint oxlint --type-aware --deny-warnings
 step format oxfmt --check
 step 'import direction' imports

@@ -4,8 +4,8 @@
  * Prints the path of the tarball, FOLDER/offshoot-VERSION.tgz. It contains:
  *   bin/offshoot.js   the command
  *   dist/             compiled code, for the Node.js of the machine
- *   release.tar.gz    the runtime part of the repository, which `offshoot up` lays out, with the built console;
- *                     release.json names it
+ *   release.tar.gz    the runtime part of the repository, which `offshoot up` lays out, with the built console
+ *                     and documentation; release.json names it
  *
  * Equal sources give an equal archive. Works without git; the commit is `unknown` then.
  */
@@ -41,8 +41,8 @@ const FILES = [
   'bin/lib/project-node.sh',
   'templates',
 ]
-/** Folder of the built console in the release. */
-const CONSOLE = 'console'
+/** What the release contains built, with the program that builds it. */
+const BUILT = { console: 'packages/console/build.mjs', docs: 'packages/docs/src/main.ts' }
 const GUEST = ['guest/Makefile', 'guest/src']
 /** Tests, and what builds leave. */
 const LEFT_OUT = /(\.test\.ts|\.log)$|(^|\/)(test|testing|node_modules|build)(\/|$)/
@@ -52,7 +52,7 @@ async function main([folder]) {
   const stage = await mkdtemp(join(tmpdir(), 'offshoot-pack-'))
   try {
     await compile(stage)
-    await buildConsole(stage)
+    await buildPages(stage)
     await packRelease(stage)
     await describePackage(stage)
     await mkdir(folder, { recursive: true })
@@ -83,10 +83,12 @@ async function compile(stage) {
   await cp(join(root, 'bin/lib/offshoot-entry.mjs'), join(stage, 'bin/offshoot.js'))
 }
 
-/** The machine that runs the release has no tools to build it. */
-async function buildConsole(stage) {
-  const build = join(root, 'packages/console/build.mjs')
-  await run(process.execPath, [build, join(stage, CONSOLE)], { env: { ...process.env, NODE_ENV: 'production' } })
+/** The machine that runs the release has no tools to build these. */
+async function buildPages(stage) {
+  for (const [folder, program] of Object.entries(BUILT)) {
+    const env = { ...process.env, NODE_ENV: 'production' }
+    await run(process.execPath, [join(root, program), join(stage, folder)], { env })
+  }
 }
 
 async function packRelease(stage) {
@@ -101,7 +103,7 @@ async function packRelease(stage) {
   await writeFile(list, `${(await releaseFiles()).join('\n')}\n`)
   const tar = join(stage, 'release.tar')
   const equal = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=u=rwX,go=rX']
-  await run('tar', [...equal, '-cf', tar, '-C', root, '-T', list, '-C', stage, 'release.json', CONSOLE])
+  await run('tar', [...equal, '-cf', tar, '-C', root, '-T', list, '-C', stage, 'release.json', ...Object.keys(BUILT)])
   const hash = createHash('sha256')
     .update(await readFile(tar))
     .digest('hex')
@@ -109,7 +111,7 @@ async function packRelease(stage) {
   const id = `${version}-${hash.slice(0, HASH_CHARS)}`
   await writeFile(record, `${JSON.stringify({ id, version, commit }, null, 2)}\n`)
   await rm(list)
-  await rm(join(stage, CONSOLE), { recursive: true })
+  for (const folder of Object.keys(BUILT)) await rm(join(stage, folder), { recursive: true })
 }
 
 /** Paths below the root. The package.json of every workspace is there, because `npm ci` compares them with the lock file. */

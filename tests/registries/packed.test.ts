@@ -93,14 +93,15 @@ async function diagnose(args: readonly string[], changed: Record<string, string>
   return { code, ok: report.ok, findings: report.findings, of }
 }
 
-/** The console works, and the tools that built it are not installed. */
+/** The console and the documentation are served, and the tools that built them are not installed. */
 async function openConsole(address: string, releases: string): Promise<void> {
   const page = await (await fetch(address, { headers: { accept: 'text/html' } })).text()
   const [script = ''] = /\/assets\/[^"]+\.js/.exec(page) ?? []
   expect((await fetch(`${address}${script}`)).headers.get('content-type')).toContain('javascript')
+  expect(await (await fetch(`${address}/docs/tutorial`)).text()).toContain('<h1 id="tutorial">')
   const [release = ''] = await readdir(releases)
   const installed = await readdir(join(releases, release, 'node_modules'))
-  expect(installed.filter((name) => /^(react|vite|vitest|typescript)$/.test(name))).toEqual([])
+  expect(installed.filter((name) => /^(react|vite|vitest|typescript|markdown-it|rolldown)$/.test(name))).toEqual([])
 }
 
 describe('the tarball', () => {
@@ -113,10 +114,16 @@ describe('the tarball', () => {
     const { stdout } = await execute('tar', ['-tzf', join(place, 'release.tar.gz')])
     const names = stdout.split('\n')
     expect(names).toEqual(
-      expect.arrayContaining(['bin/up', 'package-lock.json', 'packages/up/src/main.ts', 'console/index.html']),
+      expect.arrayContaining([
+        'bin/up',
+        'package-lock.json',
+        'packages/up/src/main.ts',
+        'console/index.html',
+        'docs/index.html',
+      ]),
     )
-    // The hashes in names of the console's files may contain any letters.
-    const plain = names.map((name) => name.replace('latest', '').replace(/^console\/assets\/.*/, ''))
+    // Hashes in names may contain any letters, and the documentation shows programs that test something.
+    const plain = names.map((name) => name.replace('latest', '').replace(/^(console\/assets|docs)\/.*/, ''))
     expect(plain.filter((name) => /test|bench|node_modules|\.git/.test(name))).toEqual([])
     const lock = await execute('tar', ['-xzOf', join(place, 'release.tar.gz'), 'package-lock.json', '.npmrc'], {
       maxBuffer: 2 ** 24,

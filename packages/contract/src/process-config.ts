@@ -170,6 +170,8 @@ export const controlConfig = z.strictObject({
   data_dir: z.string().startsWith('/'),
   /** Folder of the built web console, which control serves at `/`. `null`: no console. */
   console_dir: z.string().startsWith('/').nullable().default(null),
+  /** Folder of the built documentation, which control serves at `/docs`. `null`: no documentation. */
+  docs_dir: z.string().startsWith('/').nullable().default(null),
   /** SHA-256 in hex of the operator key for `/v1/admin`. Without it, `/v1/admin` is closed. */
   operator_key_sha256: z
     .string()

@@ -11,6 +11,7 @@ import { registerCallerQueue } from './platform/http/caller-queue.ts'
 import { consolePage, registerConsole } from './platform/http/console.ts'
 import { registerCors } from './platform/http/cors.ts'
 import { answerError, registerErrors } from './platform/http/error-handling.ts'
+import { registerDocumentation } from './platform/http/documentation.ts'
 import { registerExpectContinue } from './platform/http/expect-continue.ts'
 import { getVersion } from './platform/http/get-version.ts'
 import { watchMethods } from './platform/http/method-not-allowed.ts'
@@ -63,7 +64,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   }) as unknown as FastifyInstance
   traceRequests(app, shownPath)
   const refuseOtherMethods = watchMethods(app)
-  const { console_dir: consoleDir } = control.config
+  const { console_dir: consoleDir, docs_dir: docsDir } = control.config
   registerErrors(app, consoleDir === null ? null : consolePage(consoleDir, control.config))
   registerExpectContinue(app)
   registerRequestBodies(app, control.config.body_silence_ms)
@@ -86,6 +87,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   for (const { routes } of KINDS) await routes(app, control)
   mcpRoute(app, control.config)
   if (consoleDir !== null) await registerConsole(app, consoleDir, control.config)
+  if (docsDir !== null) await registerDocumentation(app, docsDir)
   refuseOtherMethods()
   await app.ready()
   routeUpgrades(app.server, (request, response) => app.routing(request, response))

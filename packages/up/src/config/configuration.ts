@@ -16,6 +16,7 @@ import type { DataLayout } from '../base/data-layout.ts'
 import type { E2bDomain, SshAddress } from '../base/addresses.ts'
 import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../base/arguments.ts'
 import { consoleFolder } from '../images/console.ts'
+import { docsFolder } from '../images/docs.ts'
 import { RESOLVER } from '../rootless/uplink.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
@@ -103,6 +104,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     operator_key_sha256: operatorKeyHash(inputs.operatorKey),
     data_dir: layout.control,
     console_dir: consoleFolder(layout.imagesDir),
+    docs_dir: docsFolder(layout.imagesDir),
     commit: inputs.commit,
     log_level: 'info',
   })

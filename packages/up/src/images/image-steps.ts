@@ -1,4 +1,5 @@
 import { consoleStep } from './console.ts'
+import { docsStep } from './docs.ts'
 import { guestProgramStep } from './guest-program.ts'
 import { initramfsStep } from './initramfs.ts'
 import { jailStep } from './jail.ts'
@@ -28,6 +29,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     withTapStep(),
     withListenerStep(),
     jailStep(),
-    ...(currentProduct().isPacked ? [] : [consoleStep()]),
+    ...(currentProduct().isPacked ? [] : [consoleStep(), docsStep()]),
   ]
 }

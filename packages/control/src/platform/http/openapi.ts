@@ -65,7 +65,7 @@ function openApiDocument(publicUrl: string, described: readonly (readonly [Route
 
 /**
  * Routes without docs: the accounts library's, which are described separately, the wildcard, the internal routes of
- * edges, and the console's files.
+ * edges, and the files of the console and the documentation.
  */
 const UNDESCRIBED: ReadonlySet<string> = new Set([
   '/api/auth/*',
@@ -81,6 +81,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   PREVIEW_PASSES_PATH,
   PREVIEW_ENTRY_PATH,
   '/assets/*',
+  '/docs/assets/*',
 ])
 
 /** By the credentials that a route accepts. */

@@ -7,7 +7,7 @@ declare module 'fastify' {
     readonly docs?: RouteDocs
     /** The route exists only to answer 405. */
     readonly isRefusal?: boolean
-    /** The route serves a file of the console, which is no part of the API. */
+    /** The route serves a file of the console or the documentation, which are no part of the API. */
     readonly isPage?: boolean
   }
 }

@@ -1,0 +1,46 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import fastifyStatic from '@fastify/static'
+import { ApiError } from '@offshoot/contract/errors'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+const PREFIX = '/docs/'
+const PAGE = /\.html$/
+const HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/**
+ * Serves the built documentation: `databases.html` at `/docs/databases`, and files with a hash in their names below
+ * `/docs/assets/`.
+ * @param folder what `packages/docs/src/main.ts` wrote
+ */
+export async function registerDocumentation(app: FastifyInstance, folder: string): Promise<void> {
+  await app.register(fastifyStatic, {
+    root: join(folder, 'assets'),
+    prefix: `${PREFIX}assets/`,
+    index: false,
+    preCompressed: true,
+    immutable: true,
+    maxAge: '1y',
+    decorateReply: !app.hasReplyDecorator('sendFile'),
+    setHeaders: (reply: FastifyReply) => void reply.headers(HEADERS),
+  })
+  const names = await readdir(folder, { recursive: true })
+  const pages = new Set(names.filter((name) => PAGE.test(name)))
+  app.get('/docs', { config: { isPage: true } }, (_request, reply) => reply.redirect(PREFIX))
+  app.get(`${PREFIX}*`, { config: { isPage: true } }, async (request: FastifyRequest, reply: FastifyReply) => {
+    const { '*': name } = request.params as { '*': string }
+    const file = `${name === '' ? 'index' : name}.html`
+    if (!pages.has(file)) throw new ApiError('notFound')
+    reply.headers({ ...HEADERS, 'cache-control': 'no-cache' })
+    // The files of a release all have the same time, so neither their time nor a tag made of it tells versions apart.
+    return reply.sendFile(file, folder, { cacheControl: false, etag: false, lastModified: false })
+  })
+}

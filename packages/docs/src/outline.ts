@@ -1,0 +1,46 @@
+/** The pages of the site in the order of its sidebar. A page is named by its path in the repository. */
+export interface Section {
+  readonly title: string
+  /** Paths of Markdown files and of example programs. */
+  readonly pages: readonly string[]
+  /** Shown closed, unless the page is in it. */
+  readonly isLong?: boolean
+}
+
+/** A page that stands under a short name in the sidebar. Others stand under their heading. */
+export const SHORT_TITLES: Readonly<Record<string, string>> = {
+  'docs/README.md': 'Overview',
+  'docs/http-api.md': 'HTTP API',
+  'docs/identity.md': 'Accounts, members and keys',
+  'docs/recovery.md': 'Recovery',
+  'ARCHITECTURE.md': 'Architecture',
+  'CHANGELOG.md': 'Changelog',
+  'CONTRIBUTING.md': 'Contributing',
+  'SECURITY.md': 'Security',
+  'guest/PROTOCOL.md': 'Protocol of the guest',
+}
+
+const docs = (names: string): string[] => names.split(/\s+/).map((name) => `docs/${name}.md`)
+
+/** @param decisions paths of the ADRs */
+export function outline(decisions: readonly string[], examples: readonly string[]): Section[] {
+  return [
+    { title: 'Start', pages: docs('README tutorial coming-from') },
+    { title: 'Examples', pages: ['docs/examples.md', ...examples] },
+    { title: 'Guides: sandboxes', pages: docs('lifecycle files previews network ssh code-interpreter lsp') },
+    { title: 'Guides: more than sandboxes', pages: docs('templates volumes databases apps webhooks') },
+    { title: 'Guides: clients', pages: docs('cli sdk sdk-python mcp e2b') },
+    { title: 'Guides: workspaces', pages: docs('identity audit billing') },
+    { title: 'Explanations', pages: docs('how-a-fork-works isolation emulation neighbours') },
+    {
+      title: 'Operations',
+      pages: docs('install public-address kvm rootless recovery operators metrics telemetry jobs'),
+    },
+    { title: 'Reference', pages: docs('http-api errors events lists data-directory internal-api') },
+    {
+      title: 'Project',
+      pages: ['CHANGELOG.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'guest/PROTOCOL.md', 'LICENSE'],
+    },
+    { title: 'Decisions', pages: decisions, isLong: true },
+  ]
+}

@@ -23,6 +23,17 @@ async function run(...args: string[]): Promise<{ code: number | null; output: st
   return { code: child.exitCode, output, errors }
 }
 
+/** As the page of the link does. */
+function open(link: string): Promise<Response> {
+  const { origin, hash } = new URL(link)
+  const headers = { 'content-type': 'application/json', origin }
+  return fetch(`${origin}/api/auth/sign-in/link`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ token: hash.slice(1) }),
+  })
+}
+
 /** A single line that ends in a full stop, without a stack. */
 const oneSentence = /^[^\n]+\.\n$/
 
@@ -44,6 +55,19 @@ describe('bin/up', () => {
     expect([shell.exitCode, errors]).toEqual([0, expect.not.stringContaining('rror')])
     expect(output).toContain('"exit_code":0')
     expect((await offshoot.request('GET', '/v1/sandboxes')).body).toEqual([])
+  })
+
+  it('prints a link that signs in to the console once, and another one when asked for it', async () => {
+    const [, printed = ''] = /^# console: (http\S+\/sign-in#\S+) \(signs in once\)$/m.exec(offshoot.output) ?? []
+    const answer = await open(printed)
+    expect([answer.status, await answer.json()]).toMatchObject([200, { user: { email: offshoot.credentials.email } }])
+    expect((await open(printed)).status).toBe(401)
+    const another = await run('--sign-in-link', '--data-dir', offshoot.dataDir)
+    expect(another).toMatchObject({ code: 0, errors: '', output: expect.stringMatching(/^http\S+\/sign-in#\S+\n$/) })
+    expect((await open(another.output.trim())).status).toBe(200)
+    expect(await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')).not.toContain('sign_in')
+    const refused = await run('--sign-in-link', '--data-dir', join(tmpdir(), 'offshoot-nowhere'))
+    expect(refused).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(oneSentence) })
   })
 
   it('keeps its credentials to their owner and over a restart, but for a fresh jwt', async () => {

@@ -1,10 +1,10 @@
 import type { UpArguments } from './base/arguments.ts'
 import { readCommit } from './config/commit.ts'
 import { baseUrl, e2bDomain, previewAddress, sshAddressOf, writeConfiguration } from './config/configuration.ts'
-import { type Addresses, bootstrap, type Credentials } from './config/credentials.ts'
+import { type Access, type Addresses, bootstrap } from './config/credentials.ts'
 import { readOperatorKey } from './config/operator-key.ts'
 import { secret } from './base/secret.ts'
-import { readSettings } from './config/settings.ts'
+import { readSettings, type Settings } from './config/settings.ts'
 import type { DataLayout } from './base/data-layout.ts'
 import { buildImages } from './images/build-images.ts'
 import type { Step } from './images/step.ts'
@@ -42,7 +42,7 @@ export async function fillDataDir({
   supervisor,
   guests,
   stop,
-}: FillDataDir): Promise<Credentials> {
+}: FillDataDir): Promise<Access> {
   const settings = await readSettings(layout.settings)
   const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
@@ -80,7 +80,7 @@ export async function fillDataDir({
   supervisor.start(await postgresService(layout, programs, ports.postgres))
   return both(
     waitForPostgres(layout, supervisor, stop).then(() =>
-      bootstrap(layout, addressesOf(ports, args), operatorKey, stop),
+      bootstrap(layout, addressesOf(ports, args, settings), operatorKey, stop),
     ),
     prepareAgent({
       agentConfig: layout.agentConfig,
@@ -92,9 +92,14 @@ export async function fillDataDir({
   )
 }
 
-function addressesOf(ports: Ports, { preview, sshAddress, e2bDomain: own }: UpArguments): Addresses {
+function addressesOf(
+  ports: Ports,
+  { preview, sshAddress, e2bDomain: own }: UpArguments,
+  { public_url: publicUrl }: Settings,
+): Addresses {
   return {
     control: baseUrl(ports),
+    console: publicUrl ?? baseUrl(ports),
     preview: previewAddress({ ports, preview }),
     ssh: sshAddressOf({ ports, sshAddress }),
     e2b: { port: ports.e2b, domain: e2bDomain({ ports, preview, e2bDomain: own }) },

@@ -6,6 +6,7 @@ import { prepare } from './prepare.ts'
 import { SetupFailure } from './base/setup-failure.ts'
 import { currentProduct, defaultDataDir } from './base/product.ts'
 import { repositoryRoot } from './base/repository.ts'
+import { signInLink } from './sign-in-link.ts'
 import { up } from './up.ts'
 import { usage } from './base/usage.ts'
 
@@ -48,6 +49,8 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
       return diagnose(args, { root: repositoryRoot, node: process.execPath }, product, stop)
     case 'down':
       return down(args)
+    case 'sign-in-link':
+      return signInLink(args, stop)
     case 'prepare':
       return args.isDataDirNamed ? up(args, stop, hurry) : prepare(args, stop)
     case 'up':

@@ -1,6 +1,9 @@
 import type { Credentials } from './config/credentials.ts'
 
-/** The text after `ready`: three shell lines that work in this order, the addresses of previews and SSH, and variables for E2B's clients. */
+/**
+ * The text after `ready`: three shell lines that work in this order, the addresses of previews and SSH, variables for
+ * E2B's clients, and the console.
+ */
 export function readyLines(
   {
     base_url,
@@ -14,6 +17,7 @@ export function readyLines(
     e2b_sandbox_url,
     e2b_domain,
   }: Credentials,
+  signInLink: string,
   template: string,
 ): readonly string[] {
   const auth = `-H 'Authorization: Bearer ${api_key}'`
@@ -27,5 +31,6 @@ export function readyLines(
     `# previews: ${edge_url.replace(/(?<=:\/\/)[^:]*/, `PORT-SANDBOX_ID.${preview_suffix}`)}`,
     `# SSH: ssh -p ${ssh_port} SANDBOX_ID@${ssh_host} (docs/ssh.md)`,
     `# for clients of E2B: export E2B_API_KEY=${e2b_api_key} E2B_API_URL=${e2b_api_url} E2B_SANDBOX_URL=${e2b_sandbox_url} E2B_DOMAIN=${e2b_domain}`,
+    `# console: ${signInLink} (signs in once)`,
   ]
 }

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './base/arguments.ts'
 import { AGENT_LISTEN_FD, baseUrl, HOST } from './config/configuration.ts'
-import type { Credentials } from './config/credentials.ts'
+import type { Access } from './config/credentials.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './base/data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
@@ -132,10 +132,10 @@ async function run(
   try {
     guests = isRootless() ? await GuestNamespace.open(layout, stop) : null
     const filled = fillDataDir({ args, layout, steps, ports, supervisor, guests, stop })
-    const credentials = await Promise.race([givenUp, filled])
+    const access = await Promise.race([givenUp, filled])
     if (args.command === 'prepare') return
     await guests?.connect(tell)
-    await Promise.race([givenUp, serve({ args, layout, ports, supervisor, guests, stop }, credentials)])
+    await Promise.race([givenUp, serve({ args, layout, ports, supervisor, guests, stop }, access)])
     await Promise.race([givenUp, aborted(stop)])
     tell('Stopping the services. Sandboxes stay, and the next start adopts them.')
   } finally {
@@ -211,7 +211,7 @@ async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRec
 
 async function serve(
   { args, layout, ports, supervisor, guests, stop }: Omit<FillDataDir, 'steps'>,
-  credentials: Credentials,
+  { credentials, signInLink }: Access,
 ): Promise<void> {
   const agent = nodeService('agent', layout.agentConfig, ports.agent)
   supervisor.start(guests === null ? agent : { ...agent, under: () => agentUnder(guests, layout, ports) })
@@ -222,7 +222,7 @@ async function serve(
   await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
   await waitUntilListening(`http://${HOST}:${ports.e2b}`, stop)
   const template = args.templates?.[0] ?? 'base'
-  process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, template).join('\n')}\n`)
+  process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, signInLink, template).join('\n')}\n`)
 }
 
 function nodeService(name: 'agent' | 'control' | 'edge' | 'e2b', config: string, port: number): Service {

@@ -38,6 +38,7 @@ import type * as kinds_orgs_identity_invitation_statements from '../kinds/orgs/i
 import type * as kinds_orgs_identity_membership_statements from '../kinds/orgs/identity/membership-statements.ts'
 import type * as kinds_orgs_identity_operator_statements from '../kinds/orgs/identity/operator-statements.ts'
 import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity/org-statements.ts'
+import type * as kinds_orgs_identity_sign_in_link_statements from '../kinds/orgs/identity/sign-in-link-statements.ts'
 import type * as kinds_orgs_identity_ssh_service_key_statements from '../kinds/orgs/identity/ssh-service-key-statements.ts'
 import type * as kinds_orgs_identity_used_code_statements from '../kinds/orgs/identity/used-code-statements.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
@@ -438,6 +439,11 @@ export type Of_kinds_orgs_identity_org_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.changeRole, {  }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.removeMember, { "role": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_org_statements.workspaceSlug, { "slug": string }, [string]>>,
+]
+
+export type Of_kinds_orgs_identity_sign_in_link_statements = [
+  Assert<Agreement<typeof kinds_orgs_identity_sign_in_link_statements.putSignInLink, {  }, [string, Uint8Array, number]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_sign_in_link_statements.takeSignInLink, { "user_id": string; "is_valid": Computed<boolean> }, [Uint8Array]>>,
 ]
 
 export type Of_kinds_orgs_identity_ssh_service_key_statements = [

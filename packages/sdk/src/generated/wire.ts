@@ -1309,6 +1309,20 @@ export interface components {
           };
         };
       };
+      /** @description Begin a session (a cookie) with the token of a link, which works once */
+      "POST /api/auth/sign-in/link": {
+        body: {
+          token: string;
+        };
+        answer: {
+          token: string | null;
+          user: {
+            id: string;
+            email: string;
+            name: string;
+          };
+        };
+      };
       /** @description Prepare a second factor; a first code at verify-totp switches it on */
       "POST /api/auth/two-factor/enable": {
         body: {

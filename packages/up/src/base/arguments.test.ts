@@ -163,6 +163,7 @@ describe('parseArguments', () => {
     ['word'],
     ['--prepare', '--down'],
     ['--doctor', '--down'],
+    ['--sign-in-link', '--prepare'],
     ['--json'],
   ])('refuses %s %s', (...args) => {
     expect(() => parseArguments(args, {}, '/')).toThrow(UsageError)

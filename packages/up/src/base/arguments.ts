@@ -14,7 +14,7 @@ import { type Flags, parseFlags } from './flags.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface UpArguments {
-  readonly command: 'up' | 'prepare' | 'down' | 'doctor' | 'help'
+  readonly command: 'up' | 'prepare' | 'down' | 'doctor' | 'sign-in-link' | 'help'
   /** Absolute path. */
   readonly dataDir: string
   /** Whether the user passed `--data-dir`. If so, `--prepare` prepares that directory too. */
@@ -218,7 +218,7 @@ function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
 }
 
 function commandOf({ help, json, ...flags }: Flags): UpArguments['command'] {
-  const [given, other] = (['down', 'prepare', 'doctor'] as const).filter((name) => flags[name])
+  const [given, other] = (['down', 'prepare', 'doctor', 'sign-in-link'] as const).filter((name) => flags[name])
   if (other !== undefined) throw new UsageError(`--${given} and --${other} exclude one another`)
   if (json && given !== 'doctor') throw new UsageError('--json goes with --doctor')
   return help ? 'help' : (given ?? 'up')

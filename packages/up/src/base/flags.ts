@@ -20,6 +20,7 @@ export function parseFlags(argv: readonly string[]) {
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },
+        'sign-in-link': { type: 'boolean' },
         doctor: { type: 'boolean' },
         json: { type: 'boolean' },
         help: { type: 'boolean' },

@@ -5,7 +5,7 @@ export function usage({ command, dataDirText, doctor }: Product): string {
   const indent = ' '.repeat(`Usage: ${command} `.length)
   return `Usage: ${command} [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
 ${indent}[--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes]
-${indent}[--prepare | --down | --doctor [--json]] [--help]
+${indent}[--prepare | --down | --sign-in-link | --doctor [--json]] [--help]
 
 Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
 running.
@@ -23,6 +23,7 @@ running.
   --prepare          build the images and start nothing; with --data-dir, also create the database, the first user and
                      the snapshots of templates
   --down             end the services and every VM of DIR; remove nothing
+  --sign-in-link     print a new link that signs in to the console once; the service must run
   --doctor           change nothing; report whether this machine can run Offshoot with these options, and what to
                      do if not (exit code 0 or 1); --json: as JSON${doctor === null ? '' : `. The same as ${doctor}`}
   --help             print this text

@@ -19,6 +19,7 @@ const bootstrapped = z.object({
   jwt: z.string(),
   email: z.string(),
   password: z.string().nullable(),
+  sign_in_token: z.string(),
 })
 type Bootstrapped = z.infer<typeof bootstrapped>
 
@@ -50,10 +51,19 @@ export interface Credentials extends Account {
   readonly e2b_domain: string
 }
 
+/** What the start tells its user. */
+export interface Access {
+  readonly credentials: Credentials
+  /** Address of the console that signs in once. No file contains it. */
+  readonly signInLink: string
+}
+
 /** Addresses of the services, for clients. */
 export interface Addresses {
   /** Base address of the API. */
   readonly control: string
+  /** Address of the console. */
+  readonly console: string
   readonly preview: PreviewAddress
   readonly ssh: SshAddress
   readonly e2b: { readonly port: number; readonly domain: E2bDomain }
@@ -62,16 +72,18 @@ export interface Addresses {
 /** Migrates the schema, creates the first workspace and its key if missing, and writes the credentials file. */
 export async function bootstrap(
   layout: DataLayout,
-  { control, preview, ssh, e2b }: Addresses,
+  { control, console: pages, preview, ssh, e2b }: Addresses,
   operatorKey: string,
   cancelled: AbortSignal,
-): Promise<Credentials> {
+): Promise<Access> {
   const deadline = Deadline.after(BOOTSTRAP_WITHIN_MS, 'preparing the database', cancelled)
   const kept = await readCredentials(layout.credentials)
-  const first = await runBootstrap(layout, [], deadline)
-  const written =
-    joinCredentials(control, first, kept) ??
-    joinCredentials(control, await runBootstrap(layout, ['--new-key'], deadline), null)
+  let made = await runBootstrap(layout, [], deadline)
+  let written = joinCredentials(control, made, kept)
+  if (written === null) {
+    made = await runBootstrap(layout, ['--new-key'], deadline)
+    written = joinCredentials(control, made, null)
+  }
   if (written === null) throw new Error('control made no new key when asked for one')
   const complete = {
     ...written,
@@ -86,11 +98,32 @@ export async function bootstrap(
     e2b_domain: e2b.domain.port === 443 ? e2b.domain.suffix : `${e2b.domain.suffix}:${e2b.domain.port}`,
   }
   await writeFileDurably(layout.credentials, `${JSON.stringify(complete, null, 2)}\n`)
-  return complete
+  return { credentials: complete, signInLink: linkOf(pages, made.sign_in_token) }
+}
+
+/** Makes a new link while the service runs. The earlier one ends. */
+export async function makeSignInLink(layout: DataLayout, cancelled: AbortSignal): Promise<string> {
+  const deadline = Deadline.after(BOOTSTRAP_WITHIN_MS, 'making a link', cancelled)
+  const { public_url: pages } = z
+    .object({ public_url: z.string() })
+    .parse(JSON.parse(await readFile(layout.controlConfig, 'utf8')))
+  const { sign_in_token: token } = z
+    .object({ sign_in_token: z.string() })
+    .parse(await runControl(layout, ['--sign-in-link'], deadline))
+  return linkOf(pages, token)
+}
+
+/** The token stands in the fragment, which browsers send to no server. */
+function linkOf(pages: string, token: string): string {
+  return `${pages}/sign-in#${token}`
 }
 
 /** `null` if a secret is neither new nor in the old file: the credentials file was lost. */
-export function joinCredentials(baseUrl: string, made: Bootstrapped, kept: Account | null): Account | null {
+export function joinCredentials(
+  baseUrl: string,
+  made: Omit<Bootstrapped, 'sign_in_token'>,
+  kept: Account | null,
+): Account | null {
   const isSameUser = kept?.email === made.email
   const api_key = made.api_key ?? (isSameUser ? kept.api_key : null)
   const password = made.password ?? (isSameUser ? kept.password : null)
@@ -107,8 +140,13 @@ async function readCredentials(path: string): Promise<Account | null> {
 }
 
 async function runBootstrap(layout: DataLayout, flags: readonly string[], deadline: Deadline): Promise<Bootstrapped> {
+  return bootstrapped.parse(await runControl(layout, flags, deadline))
+}
+
+/** @returns the JSON that control's bootstrap prints */
+async function runControl(layout: DataLayout, flags: readonly string[], deadline: Deadline): Promise<unknown> {
   const entry = `${repositoryRoot}/packages/control/src/bootstrap.ts`
   const output = await runCommand(process.execPath, [entry, layout.controlConfig, ...flags], { deadline })
   const lastLine = output.trimEnd().split('\n').at(-1) ?? ''
-  return bootstrapped.parse(JSON.parse(lastLine))
+  return JSON.parse(lastLine)
 }

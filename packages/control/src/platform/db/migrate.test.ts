@@ -77,6 +77,7 @@ describe('migrate', () => {
       '0047-private-previews',
       '0048-webhooks',
       '0051-used-codes',
+      '0052-sign-in-links',
     ])
   })
 

@@ -43,6 +43,7 @@ import * as ssh from './migrations/0046-ssh.ts'
 import * as privatePreviews from './migrations/0047-private-previews.ts'
 import * as webhooks from './migrations/0048-webhooks.ts'
 import * as usedCodes from './migrations/0051-used-codes.ts'
+import * as signInLinks from './migrations/0052-sign-in-links.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -90,6 +91,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0047-private-previews': privatePreviews,
   '0048-webhooks': webhooks,
   '0051-used-codes': usedCodes,
+  '0052-sign-in-links': signInLinks,
 }
 
 /**

@@ -810,6 +810,15 @@ create table "session" (
 
 CREATE INDEX "session_userId_idx" ON public.session USING btree ("userId");
 
+create table "sign_in_links" (
+  user_id uuid not null,
+  token_sha256 bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES "user"(id) ON DELETE CASCADE,
+  constraint sign_in_links_pkey PRIMARY KEY (user_id),
+  constraint sign_in_links_token_sha256_key UNIQUE (token_sha256)
+);
+
 create table "snapshots" (
   id uuid not null,
   workspace_id uuid not null,

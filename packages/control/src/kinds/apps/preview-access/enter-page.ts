@@ -4,25 +4,32 @@ interface Page {
   readonly status: number
   readonly error: string
   readonly detail: string
+  /** Path and query of the page that a browser opens next by itself. */
+  readonly next?: string
 }
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40rem;padding:0 1rem;color:#222;background:#fff}' +
   'h1{font-size:1.3rem}p{color:#555}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}p{color:#aaa}}'
 
-/** A page for a browser, and the API's flat error for other clients. Both texts are ours, so nothing is escaped. */
+/**
+ * A page for a browser, and the API's flat error for other clients. All texts are ours or escaped for addresses, so only
+ * the `&` of an address is escaped.
+ */
 export function answerPage(
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, error, detail }: Page,
+  { status, error, detail, next }: Page,
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
   if (!/text\/html/i.test(request.headers.accept ?? '')) return reply.send({ error, detail })
+  const refresh =
+    next === undefined ? '' : `<meta http-equiv="refresh" content="0; url=${next.replaceAll('&', '&amp;')}">`
   const title = `${error.charAt(0).toUpperCase()}${error.slice(1)}`
   return reply
     .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
     .type('text/html; charset=utf-8').send(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status} ${title}</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${refresh}<title>${status} ${title}</title>
 <style>${STYLE}</style></head><body><h1>${title}</h1><p>${detail}</p></body></html>
 `)
 }

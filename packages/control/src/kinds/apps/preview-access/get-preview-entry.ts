@@ -25,6 +25,11 @@ const NO_SESSION = {
   detail:
     'Sign in to this service as a member of the workspace in this browser, then open the preview again. Or ask a member for a link.',
 }
+const OPENING = {
+  status: 401,
+  error: 'opening the preview',
+  detail: 'This page looks whether you are signed in to this service in this browser.',
+}
 const NO_MEMBER = {
   status: 403,
   error: 'you may not open this preview',
@@ -37,12 +42,12 @@ const TOO_MANY = {
 }
 
 /**
- * `GET /previews/enter?to=&state=`: a browser comes here from a private preview, because the session's cookie belongs to
+ * `GET /previews/enter?to=&state=[&again=1]`: a browser comes here from a private preview, because the session's cookie belongs to
  * this host only. A member is sent back with a code that is valid once, for a minute, for that origin and that browser.
  */
 export function getPreviewEntry(app: FastifyInstance, control: AppsContext): void {
   app.get(PREVIEW_ENTRY_PATH, async (request, reply) => {
-    const { to, state } = request.query as { readonly to?: unknown; readonly state?: unknown }
+    const { to, state, again } = request.query as { readonly [name in 'to' | 'state' | 'again']?: unknown }
     const address = addressOf(to)
     if (address === null || typeof state !== 'string' || !STATE.test(state)) {
       return answerPage(request, reply, BAD_ADDRESS)
@@ -50,6 +55,12 @@ export function getPreviewEntry(app: FastifyInstance, control: AppsContext): voi
     const subject = await subjectAt(control, address)
     if (subject === null) return answerPage(request, reply, BAD_ADDRESS)
     const found = await control.accounts.api.getSession({ headers: headersOf(request) })
+    // A browser sends the session's cookie only to this site's own pages (SameSite), and comes from the preview's. So this
+    // page opens itself once more.
+    if (found === null && again === undefined) {
+      const next = new URLSearchParams({ to: address.href, state, again: '1' })
+      return answerPage(request, reply, { ...OPENING, next: `${PREVIEW_ENTRY_PATH}?${next.toString()}` })
+    }
     if (found === null) return answerPage(request, reply, NO_SESSION)
     const { id: sessionId, userId } = found.session
     if (!(await isMember(control, subject, userId, sessionId))) return answerPage(request, reply, NO_MEMBER)

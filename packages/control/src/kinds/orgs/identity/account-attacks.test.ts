@@ -67,7 +67,7 @@ describe('attacks on accounts', () => {
     const answer = await post('sign-up/email', account('hana'))
     const cookie = answer.headers.getSetCookie().find((each) => each.startsWith(COOKIE))
     expect(cookie).toMatch(/; HttpOnly/i)
-    expect(cookie).toMatch(/; SameSite=Lax/i)
+    expect(cookie).toMatch(/; SameSite=Strict/i)
   })
 
   it('session fixation: a session that was chosen beforehand is not the one that is signed in', async () => {

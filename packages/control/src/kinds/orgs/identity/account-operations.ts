@@ -38,6 +38,17 @@ export const accountOperations: readonly DescribedRoute[] = [
   },
   {
     method: 'POST',
+    url: '/api/auth/sign-in/link',
+    docs: {
+      summary: 'Begin a session (a cookie) with the token of a link, which works once',
+      tag: TAG,
+      body: z.object({ token: z.string() }),
+      status: 200,
+      answer: session,
+    },
+  },
+  {
+    method: 'POST',
     url: '/api/auth/two-factor/enable',
     docs: {
       summary: 'Prepare a second factor; a first code at verify-totp switches it on',

@@ -14,6 +14,7 @@ export const ACCOUNT_RATES = {
   max: 200,
   customRules: {
     '/sign-in/email': { window: 60, max: 60 },
+    '/sign-in/link': { window: 60, max: 60 },
     '/sign-in/social': { window: 60, max: 60 },
     '/sign-up/email': { window: 60, max: 60 },
     '/change-password': { window: 60, max: 20 },

@@ -15,6 +15,7 @@ import { hashedSessions } from './hashed-sessions.ts'
 import { endTokens } from './membership-statements.ts'
 import { MAX_PASSWORD_CHARS, MIN_PASSWORD_CHARS } from './password-length.ts'
 import { CLOSED_FACTOR_PATHS, passkeys, refuseUsedCode, secondFactor } from './second-factors.ts'
+import { signInLinks } from './sign-in-links.ts'
 import { refuseSignUp } from './sign-up-policy.ts'
 
 /** `aud` of every token that control signs. A token for another service of the same issuer is refused. */
@@ -24,6 +25,7 @@ export const AUDIENCE = 'offshoot'
  * name is overwritten.
  */
 export const CLIENT_IP_HEADER = 'x-offshoot-client-ip'
+const LOOPBACK = ['127.0.0.1', 'localhost']
 /** Seconds for which the link that confirms an address is valid. */
 const VERIFICATION_SECONDS = 24 * 3600
 
@@ -66,7 +68,7 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
     baseURL: publicUrl,
     basePath: '/api/auth',
     secret: keyring.secretOf(0) ?? '',
-    trustedOrigins: [publicUrl, ...corsOrigins],
+    trustedOrigins: [publicUrl, ...otherNames(publicUrl), ...corsOrigins],
     disabledPaths: [...CLOSED_PATHS, ...CLOSED_FACTOR_PATHS],
     advanced: {
       database: { generateId: 'uuid' },
@@ -74,6 +76,10 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       // Set explicitly, because the library disables both checks when it assumes that it runs in a test.
       disableCSRFCheck: false,
       disableOriginCheck: false,
+      // The pages that need a session come from this origin. Only the way back from a provider comes from another site,
+      // and must bring the cookie that proves its beginning.
+      defaultCookieAttributes: { sameSite: 'strict' },
+      cookies: { state: { attributes: { sameSite: 'lax' } } },
     },
     rateLimit: { enabled: true, customStorage: rateStore(), ...ACCOUNT_RATES },
     verification: { storeIdentifier: 'hashed' },
@@ -117,6 +123,7 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       bearer(),
       secondFactor(),
       passkeys(publicUrl, corsOrigins),
+      signInLinks(database.pool),
       jwt({
         jwks: { keyPairConfig: { alg: 'EdDSA', crv: 'Ed25519' }, gracePeriod: SIGNING_GRACE_HOURS * 3600 },
         jwt: {
@@ -128,6 +135,13 @@ function libraryOptions({ database, config, keyring, sendMail, log }: AccountsOp
       }),
     ],
   } satisfies BetterAuthOptions
+}
+
+/** On the user's own machine, a browser may also open the service by the other name of the machine. */
+function otherNames(publicUrl: string): string[] {
+  const { protocol, hostname, port } = new URL(publicUrl)
+  const others = LOOPBACK.filter((name) => name !== hostname)
+  return others.length === LOOPBACK.length ? [] : others.map((name) => `${protocol}//${name}${port && `:${port}`}`)
 }
 
 async function withoutTokens<Row extends object>(row: Row) {

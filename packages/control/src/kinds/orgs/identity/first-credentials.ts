@@ -5,6 +5,7 @@ import type { Accounts } from './accounts.ts'
 import { mintApiKey } from './api-key.ts'
 import { insertApiKey } from './api-key-statements.ts'
 import { endTokens, membershipsOfUser, userByEmail } from './membership-statements.ts'
+import { makeSignInLink } from './sign-in-links.ts'
 import { makePersonalWorkspace } from './personal-workspace.ts'
 
 /** The first user of a new installation. The domain never resolves (RFC 6761). */
@@ -18,6 +19,8 @@ export interface FirstCredentials {
   readonly jwt: string
   readonly email: string
   readonly password: string | null
+  /** Signs the user in once, in the console. */
+  readonly sign_in_token: string
 }
 
 /** Every step checks whether it was already done, so that the next start completes an interrupted one. */
@@ -45,7 +48,15 @@ export async function firstCredentials(
     body: { payload: { sub: userId, email: EMAIL, org: workspaceId, iat, exp: iat + TOKEN_SECONDS } },
   })
   const apiKey = password === null ? null : await makeKey(pool, workspaceId, userId)
-  return { api_key: apiKey, jwt, email: EMAIL, password }
+  const signInToken = await makeSignInLink(pool, userId)
+  return { api_key: apiKey, jwt, email: EMAIL, password, sign_in_token: signInToken }
+}
+
+/** A new link for the first user. @throws if there is no such user yet */
+export async function firstSignInLink(pool: pg.Pool): Promise<string> {
+  const [user] = await userByEmail(pool, EMAIL)
+  if (user === undefined) throw new Error('the first user does not exist yet')
+  return makeSignInLink(pool, user.id)
 }
 
 async function signUp(accounts: Accounts, password: string | null): Promise<string> {

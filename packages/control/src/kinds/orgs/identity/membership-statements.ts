@@ -89,7 +89,8 @@ export const userByEmail = statement<{ id: string }, [email: string]>(
  */
 export const endTokens = statement<never, [userId: string]>(
   'end-tokens',
-  `with ended as (delete from verification where value = $1::text)
+  `with ended as (delete from verification where value = $1::text),
+     links as (delete from sign_in_links where user_id = $1::uuid)
    update "user" set tokens_valid_from = now() where id = $1::uuid`,
 )
 

@@ -73,7 +73,10 @@ describe('sign-in with OpenID Connect', () => {
     server.isBroken = false
     const context = await control.control.accounts.$context
     await eventually(() => context.socialProviders.length > 0)
-    const url = new URL((await begin()).body.url)
+    const begun = await begin()
+    // The provider's page leads back from another site.
+    expect(begun.headers.getSetCookie()).toEqual([expect.stringMatching(/^better-auth\.state=.*; SameSite=Lax/)])
+    const url = new URL(begun.body.url)
     expect(Object.fromEntries(url.searchParams)).toMatchObject({
       client_id: OidcServer.CLIENT_ID,
       response_type: 'code',

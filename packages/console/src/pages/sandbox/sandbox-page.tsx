@@ -15,6 +15,8 @@ const route = getRouteApi('/member/sandboxes/$id')
 
 const TABS = [
   { label: 'Terminal', to: '/sandboxes/$id/terminal' },
+  { label: 'Files', to: '/sandboxes/$id/files' },
+  { label: 'Changes', to: '/sandboxes/$id/changes' },
   { label: 'Overview', to: '/sandboxes/$id/overview' },
 ] as const
 

@@ -31,10 +31,27 @@ const terminal = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/terminal/terminal-page.tsx'), 'TerminalPage'),
 })
 
+const path = ({ path: found }: Record<string, unknown>): { path?: string } =>
+  typeof found === 'string' && found.startsWith('/') ? { path: found } : {}
+
+const files = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/files',
+  validateSearch: path,
+  component: lazyRouteComponent(() => import('../sandbox/files/files-page.tsx'), 'FilesPage'),
+})
+
+const changes = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/changes',
+  validateSearch: path,
+  component: lazyRouteComponent(() => import('../sandbox/files/changes-page.tsx'), 'ChangesPage'),
+})
+
 const overview = createRoute({
   getParentRoute: () => sandbox,
   path: '/overview',
   component: lazyRouteComponent(() => import('../sandbox/overview/overview-page.tsx'), 'OverviewPage'),
 })
 
-export const sandboxRoutes = [sandboxes, sandbox.addChildren([index, terminal, overview])] as const
+export const sandboxRoutes = [sandboxes, sandbox.addChildren([index, terminal, files, changes, overview])] as const

@@ -26,6 +26,19 @@ export const me = z.object({
 })
 export type Me = z.infer<typeof me>
 
+/** Answer of `GET /v1/service`. */
+export const service = z.object({
+  /** Who may make an account: anybody, somebody with an open invitation, or nobody. */
+  sign_up: z.enum(['open', 'invitation', 'closed']),
+  /** OpenID Connect providers that can be used now, for `POST /api/auth/sign-in/social`. */
+  sign_in_providers: z.array(z.object({ id: z.string(), name: z.string() })),
+  /** How to reach the operator, if the settings say so. */
+  support: z.string().nullable(),
+  /** Whether plans can be bought: checkout and portal answer 503 otherwise. */
+  has_payments: z.boolean(),
+})
+export type Service = z.infer<typeof service>
+
 /** Body of `POST /v1/me/current-org`: one of the two fields. */
 export const chooseOrgBody = z
   .object({ org_id: optional(text('org_id', 64)), slug: optional(text('slug', 64)) })

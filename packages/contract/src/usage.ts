@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { once } from './page.ts'
+import { planName } from './plan.ts'
 
 /** How usage is grouped. `app` and `database` have an additional group with the key `null`, for all other usage. */
 export const usageGrouping = z.enum(['sandbox', 'template', 'app', 'database', 'day'])
@@ -92,3 +93,35 @@ export const statementOfMonth = z.object({
   total_usd: z.number(),
 })
 export type StatementOfMonth = z.infer<typeof statementOfMonth>
+
+/** What a plan limits. */
+export const limitName = z.enum([
+  'sandboxes',
+  'cpu',
+  'memory_mib',
+  'creates_last_hour',
+  'cpu_seconds_month',
+  'usage_usd_month',
+  'credit_usd_month',
+  'volumes',
+  'volume_mib_included',
+  'webhooks',
+  'members',
+])
+
+/** Answer of `GET /v1/usage/limits`. */
+export const limits = z.object({
+  plan: planName,
+  /** The payment provider's word for the state of the subscription; `null` without one. */
+  subscription_status: z.string().nullable(),
+  limits: z.array(
+    z.object({
+      name: limitName,
+      /** Sandboxes at once count also while they are paused or hibernated; members also while they are invited. */
+      used: z.number(),
+      /** `null`: the plan does not limit it. */
+      max: z.number().nullable(),
+    }),
+  ),
+})
+export type Limits = z.infer<typeof limits>

@@ -13,6 +13,34 @@ class Error(TypedDict):
     detail: NotRequired[str]
 
 
+class SignInProvider(TypedDict):
+    id: str
+    name: str
+
+
+class Service(TypedDict):
+    """
+    Answer of `GET /v1/service`.
+    """
+
+    sign_up: Literal['open', 'invitation', 'closed']
+    """
+    Who may make an account: anybody, somebody with an open invitation, or nobody.
+    """
+    sign_in_providers: list[SignInProvider]
+    """
+    OpenID Connect providers that can be used now, for `POST /api/auth/sign-in/social`.
+    """
+    support: str | None
+    """
+    How to reach the operator, if the settings say so.
+    """
+    has_payments: bool
+    """
+    Whether plans can be bought: checkout and portal answer 503 otherwise.
+    """
+
+
 class User(TypedDict):
     id: str
     email: str
@@ -776,6 +804,21 @@ UsageGrouping: TypeAlias = Literal['sandbox', 'template', 'app', 'database', 'da
 """
 How usage is grouped. `app` and `database` have an additional group with the key `null`, for all other usage.
 """
+
+
+LimitName: TypeAlias = Literal[
+    'sandboxes',
+    'cpu',
+    'memory_mib',
+    'creates_last_hour',
+    'cpu_seconds_month',
+    'usage_usd_month',
+    'credit_usd_month',
+    'volumes',
+    'volume_mib_included',
+    'webhooks',
+    'members',
+]
 
 
 Plan = TypedDict(
@@ -2767,6 +2810,18 @@ Usage = TypedDict(
         'groups': list[Group],
     },
 )
+
+
+class Limit(TypedDict):
+    name: LimitName
+    used: float
+    max: float | None
+
+
+class Limits(TypedDict):
+    plan: PlanName
+    subscription_status: str | None
+    limits: list[Limit]
 
 
 class CheckoutBody(TypedDict):

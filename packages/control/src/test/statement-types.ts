@@ -274,6 +274,7 @@ export type Of_kinds_billing_grant_credit = [
 
 export type Of_kinds_billing_limits_quota_statements = [
   Assert<Agreement<typeof kinds_billing_limits_quota_statements.holdingsOf, { "active": Computed<number>; "cpu": Computed<number>; "memory_mib": Computed<number>; "created_last_hour": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_billing_limits_quota_statements.objectsOf, { "volumes": Computed<number>; "volume_mib": Computed<number>; "webhooks": Computed<number>; "members": Computed<number> }, [string]>>,
   Assert<Agreement<typeof kinds_billing_limits_quota_statements.noteCreates, {  }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_billing_limits_quota_statements.pruneCreates, {  }, []>>,
   Assert<Agreement<typeof kinds_billing_limits_quota_statements.unsettleWorkspace, {  }, [string]>>,

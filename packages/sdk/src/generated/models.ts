@@ -6,6 +6,23 @@ export interface components {
       error: string;
       detail?: string;
     };
+    /** @description Answer of `GET /v1/service`. */
+    Service: {
+      /**
+       * @description Who may make an account: anybody, somebody with an open invitation, or nobody.
+       * @enum {string}
+       */
+      signUp: "open" | "invitation" | "closed";
+      /** @description OpenID Connect providers that can be used now, for `POST /api/auth/sign-in/social`. */
+      signInProviders: {
+        id: string;
+        name: string;
+      }[];
+      /** @description How to reach the operator, if the settings say so. */
+      support: string | null;
+      /** @description Whether plans can be bought: checkout and portal answer 503 otherwise. */
+      hasPayments: boolean;
+    };
     /** @description Answer of `GET /v1/me`. */
     Me: {
       user: {
@@ -472,6 +489,24 @@ export interface components {
      * @enum {string}
      */
     UsageGrouping: "sandbox" | "template" | "app" | "database" | "day";
+    /** @description Answer of `GET /v1/usage/limits`. */
+    Limits: {
+      plan: components["schemas"]["PlanName"];
+      /** @description The payment provider's word for the state of the subscription; `null` without one. */
+      subscriptionStatus: string | null;
+      limits: {
+        name: components["schemas"]["LimitName"];
+        /** @description Sandboxes at once count also while they are paused or hibernated; members also while they are invited. */
+        used: number;
+        /** @description `null`: the plan does not limit it. */
+        max: number | null;
+      }[];
+    };
+    /**
+     * @description What a plan limits.
+     * @enum {string}
+     */
+    LimitName: "sandboxes" | "cpu" | "memory_mib" | "creates_last_hour" | "cpu_seconds_month" | "usage_usd_month" | "credit_usd_month" | "volumes" | "volume_mib_included" | "webhooks" | "members";
     /** @description Answer of `GET /v1/statements/{month}`. */
     StatementOfMonth: {
       /** @description `YYYY-MM` (UTC). */
@@ -1949,6 +1984,7 @@ export interface components {
   };
 }
 export type Error = components['schemas']['Error'];
+export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];
 export type WorkspaceRole = components['schemas']['WorkspaceRole'];
@@ -1995,6 +2031,8 @@ export type GrantCreditBody = components['schemas']['GrantCreditBody'];
 export type SetRateBody = components['schemas']['SetRateBody'];
 export type Usage = components['schemas']['Usage'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
+export type Limits = components['schemas']['Limits'];
+export type LimitName = components['schemas']['LimitName'];
 export type StatementOfMonth = components['schemas']['StatementOfMonth'];
 export type CheckoutBody = components['schemas']['CheckoutBody'];
 export type PaidPlan = components['schemas']['PaidPlan'];

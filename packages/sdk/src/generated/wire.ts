@@ -6,6 +6,16 @@ export interface components {
       error: string;
       detail?: string;
     };
+    Service: {
+      /** @enum {string} */
+      sign_up: "open" | "invitation" | "closed";
+      sign_in_providers: {
+        id: string;
+        name: string;
+      }[];
+      support: string | null;
+      has_payments: boolean;
+    };
     Me: {
       user: {
         id: string;
@@ -312,6 +322,17 @@ export interface components {
     };
     /** @enum {string} */
     UsageGrouping: "sandbox" | "template" | "app" | "database" | "day";
+    Limits: {
+      plan: components["schemas"]["PlanName"];
+      subscription_status: string | null;
+      limits: {
+        name: components["schemas"]["LimitName"];
+        used: number;
+        max: number | null;
+      }[];
+    };
+    /** @enum {string} */
+    LimitName: "sandboxes" | "cpu" | "memory_mib" | "creates_last_hour" | "cpu_seconds_month" | "usage_usd_month" | "credit_usd_month" | "volumes" | "volume_mib_included" | "webhooks" | "members";
     StatementOfMonth: {
       month: string;
       is_final: boolean;
@@ -1418,6 +1439,10 @@ export interface components {
           [key: string]: string;
         };
       };
+      /** @description What the service offers, also before sign-in */
+      "GET /v1/service": {
+        answer: components["schemas"]["Service"];
+      };
       /** @description Who the token speaks for */
       "GET /v1/me": {
         answer: components["schemas"]["Me"];
@@ -1990,6 +2015,10 @@ export interface components {
           group_by?: "sandbox" | "template" | "app" | "database" | "day";
         };
         answer: components["schemas"]["Usage"];
+      };
+      /** @description Read the limits of the plan and what is used of them */
+      "GET /v1/usage/limits": {
+        answer: components["schemas"]["Limits"];
       };
       /** @description Read the statement of a month */
       "GET /v1/statements/{month}": {
@@ -3506,6 +3535,7 @@ export interface components {
   };
 }
 export type Error = components['schemas']['Error'];
+export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];
 export type WorkspaceRole = components['schemas']['WorkspaceRole'];
@@ -3552,6 +3582,8 @@ export type GrantCreditBody = components['schemas']['GrantCreditBody'];
 export type SetRateBody = components['schemas']['SetRateBody'];
 export type Usage = components['schemas']['Usage'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
+export type Limits = components['schemas']['Limits'];
+export type LimitName = components['schemas']['LimitName'];
 export type StatementOfMonth = components['schemas']['StatementOfMonth'];
 export type CheckoutBody = components['schemas']['CheckoutBody'];
 export type PaidPlan = components['schemas']['PaidPlan'];

@@ -5,6 +5,7 @@ import { billingRoutes } from './billing-routes.ts'
 import { CreditMonitor } from './credit-monitor.ts'
 import { liftedSandboxes, unpaidSandboxes } from './credit-pauses.ts'
 import { getStatement } from './get-statement.ts'
+import { getLimits } from './limits/get-limits.ts'
 import { pruneCreates } from './limits/quota-statements.ts'
 import { getUsage } from './metering/get-usage.ts'
 import { meterRecords } from './metering/meter-records.ts'
@@ -20,6 +21,7 @@ export const billing: Kind<BillingContext> = {
   routes(app, control) {
     operatedOrgRoutes(app, control)
     getUsage(app, control)
+    getLimits(app, control)
     getStatement(app, control)
     billingRoutes(app, control)
     postStripeWebhook(app, control)

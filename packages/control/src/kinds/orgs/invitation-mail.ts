@@ -15,8 +15,10 @@ export function invitationMail({ email, token, inviter, org, publicUrl }: Invita
     subject: `You are invited to ${oneLine(org)} on Offshoot`,
     text: [
       `${oneLine(inviter)} invites you to the workspace "${oneLine(org)}".`,
-      `Sign in, or sign up, with the address ${email}, and accept within ${INVITATION_DAYS} days:`,
-      `  POST ${publicUrl}/v1/orgs/invites/${token}/accept`,
+      `Open this link within ${INVITATION_DAYS} days, and sign in or sign up with the address ${email}:`,
+      // Browsers send what stands behind "#" to no server, so no log keeps the token.
+      `  ${publicUrl}/invitation#${token}`,
+      `A program accepts the invitation with POST ${publicUrl}/v1/orgs/invites/${token}/accept.`,
       'If you do not know who that is, do nothing.\n',
     ].join('\n\n'),
   }

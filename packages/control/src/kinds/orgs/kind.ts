@@ -5,6 +5,7 @@ import { accountsRoutes } from './identity/accounts-routes.ts'
 import { deleteMe } from './identity/delete-me.ts'
 import { deleteToken, deleteTokens } from './identity/delete-token.ts'
 import { getMe } from './identity/get-me.ts'
+import { getService } from './identity/get-service.ts'
 import { getTokens } from './identity/get-tokens.ts'
 import { addOidcProviders } from './identity/oidc-providers.ts'
 import { postAccessTokens } from './identity/post-access-tokens.ts'
@@ -38,6 +39,7 @@ export const orgs: Kind<OrgsContext> = {
   name: 'orgs',
   routes(app, control) {
     accountsRoutes(app, control)
+    getService(app, control)
     getMe(app)
     deleteMe(app, control)
     postCurrentOrg(app, control)

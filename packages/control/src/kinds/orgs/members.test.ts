@@ -5,6 +5,7 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { removeOldEntries } from '../../platform/audit/audit-statements.ts'
 import { setPlan } from '../billing/limits/set-plan.ts'
 import { call, eventually, type Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
+import { textOf } from '../../test/mail-server.ts'
 import { OrgHarness } from '../../test/org-harness.ts'
 
 const UNKNOWN = { status: 404, body: { error: 'not found' } }
@@ -37,6 +38,8 @@ describe('members of workspaces', () => {
       expect(body).toMatchObject({ email: 'ina@example.com', role: 'member' })
       expect(Date.parse(body.expires_at) - Date.parse(body.created_at)).toBe(7 * 86_400_000)
       const token = await orgs.mailedToken('ina@example.com')
+      const mail = orgs.mails.to('ina@example.com')
+      expect(mail && textOf(mail)).toContain(`${control.url}/invitation#${token}\n`)
       expect(JSON.stringify(body)).not.toContain(token)
       expect((await ask(owner.jwt, 'GET', `/${owner.workspaceId}/invites`)).body).toEqual([body])
       const accept = (jwt: string) => ask(jwt, 'POST', `/invites/${token}/accept`)

@@ -19,6 +19,20 @@ export const holdingsOf = statement<Holdings, [workspaceId: string]>(
       where workspace_id = $1 and created_at > now() - interval '1 hour') recent`,
 )
 
+/** What a workspace holds beside sandboxes. Open invitations count as members. */
+export const objectsOf = statement<
+  { readonly volumes: number; readonly volume_mib: number; readonly webhooks: number; readonly members: number },
+  [workspaceId: string]
+>(
+  'objects-of',
+  `select held.volumes, held.volume_mib, (select count(*) from webhooks where workspace_id = $1) as webhooks,
+     (select count(*) from member where "organizationId" = $1)
+       + (select count(*) from invitations where workspace_id = $1 and expires_at > now()) as members
+   from (select count(*) filter (where kind = 'volume') as volumes, 
+           coalesce(sum(size_mb) filter (where status = 'ready'), 0) as volume_mib
+         from volumes where workspace_id = $1) held`,
+)
+
 export const noteCreates = statement<never, [workspaceId: string, sandboxIds: readonly string[]]>(
   'note-creates',
   'insert into sandbox_creates (workspace_id, sandbox_id) select $1, unnest($2::uuid[])',

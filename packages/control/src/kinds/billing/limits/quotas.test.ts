@@ -107,6 +107,22 @@ describe('quotas', () => {
   it('counts vCPUs and memory', async () => {
     const tenant = await harness.tenant(control, 'memory')
     const { body } = await create(tenant)
+    const { body: shown } = await call(control.url, 'GET', '/v1/usage/limits', { token: tenant.key })
+    expect(shown).toMatchObject({ plan: 'free', subscription_status: null })
+    const limits = shown.limits as readonly { readonly name: string; readonly used: number; readonly max: number }[]
+    expect(Object.fromEntries(limits.map(({ name, used, max }) => [name, [used, max]]))).toEqual({
+      sandboxes: [1, 10],
+      cpu: [body.cpu, 10],
+      memory_mib: [body.memory_mb, 16 * 1024],
+      creates_last_hour: [1, 100],
+      cpu_seconds_month: [expect.any(Number), 360_000],
+      usage_usd_month: [expect.any(Number), null],
+      credit_usd_month: [expect.any(Number), 5.4],
+      volumes: [0, 1],
+      volume_mib_included: [0, 1024],
+      webhooks: [0, 3],
+      members: [1, 1],
+    })
     await harness.pool.query('update sandboxes set cpu = 9, memory_mb = 16000 where id = $1', [body.id])
     const refused = await create(tenant)
     expect({ status: refused.status, body: refused.body }).toEqual({

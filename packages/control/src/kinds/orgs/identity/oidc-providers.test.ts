@@ -70,9 +70,13 @@ describe('sign-in with OpenID Connect', () => {
 
   it('begins once the provider can be reached, and does not stop control before', async () => {
     expect((await begin()).status).toBe(404)
+    const service = { sign_up: 'open', sign_in_providers: [], support: null, has_payments: false }
+    expect(await call(control.url, 'GET', '/v1/service')).toMatchObject({ status: 200, body: service })
     server.isBroken = false
     const context = await control.control.accounts.$context
     await eventually(() => context.socialProviders.length > 0)
+    const { body } = await call(control.url, 'GET', '/v1/service')
+    expect(body.sign_in_providers).toEqual([{ id: 'acme', name: 'Acme' }])
     const begun = await begin()
     // The provider's page leads back from another site.
     expect(begun.headers.getSetCookie()).toEqual([expect.stringMatching(/^better-auth\.state=.*; SameSite=Lax/)])

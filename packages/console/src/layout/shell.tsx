@@ -10,13 +10,9 @@ import { Menu } from '../ui/menu.tsx'
 import { useTell } from '../ui/toasts.tsx'
 import { CommandMenu } from './command-menu.tsx'
 import { NAVIGATION } from './navigation.ts'
-import { type Theme, useTheme } from './theme.ts'
+import { type Theme, THEMES, useTheme } from './theme.ts'
 
-const THEMES: readonly { readonly theme: Theme; readonly label: string; readonly icon: typeof Sun }[] = [
-  { theme: 'system', label: 'As the system', icon: Monitor },
-  { theme: 'light', label: 'Light', icon: Sun },
-  { theme: 'dark', label: 'Dark', icon: Moon },
-]
+const THEME_ICONS: Record<Theme, typeof Sun> = { system: Monitor, light: Sun, dark: Moon }
 
 /** The frame of all pages of a workspace. */
 export function Shell() {
@@ -156,11 +152,14 @@ function UserMenu() {
         </Button>
       }
       groups={[
-        THEMES.map(({ theme: each, label, icon: Icon }) => ({
-          label: each === theme ? `${label} ✓` : label,
-          icon: <Icon size={14} aria-hidden />,
-          run: () => setTheme(each),
-        })),
+        THEMES.map(({ theme: each, label }) => {
+          const Icon = THEME_ICONS[each]
+          return {
+            label: each === theme ? `${label} ✓` : label,
+            icon: <Icon size={14} aria-hidden />,
+            run: () => setTheme(each),
+          }
+        }),
         [{ label: 'Sign out', icon: <LogOut size={14} aria-hidden />, run: () => void tell.whether(leave()) }],
       ]}
     />

@@ -2,6 +2,12 @@ import { useEffect, useState } from 'react'
 
 export type Theme = 'system' | 'light' | 'dark'
 
+export const THEMES: readonly { readonly theme: Theme; readonly label: string }[] = [
+  { theme: 'system', label: 'As the system' },
+  { theme: 'light', label: 'Light' },
+  { theme: 'dark', label: 'Dark' },
+]
+
 const KEY = 'offshoot-theme'
 const prefersDark = matchMedia('(prefers-color-scheme: dark)')
 

@@ -28,7 +28,7 @@ const PERMITTED = {
 export type Permission = keyof typeof PERMITTED
 
 /** Each tab remembers the workspace that its user chose there. */
-const CHOSEN = 'offshoot-workspace'
+export const CHOSEN_WORKSPACE = 'offshoot-workspace'
 
 /** Requests of the pages are not repeated by the SDK alone: what is shown has a button to try again. */
 const REQUEST_TIMEOUT_MS = 60_000
@@ -56,13 +56,13 @@ function clientFor(org: string | undefined): Offshoot {
 }
 
 async function readMe(): Promise<Me> {
-  const chosen = sessionStorage.getItem(CHOSEN) ?? undefined
+  const chosen = sessionStorage.getItem(CHOSEN_WORKSPACE) ?? undefined
   try {
     return await clientFor(chosen).me()
   } catch (error) {
     if (chosen === undefined || !(error instanceof AuthenticationError || isGone(error))) throw error
     // The user left the workspace.
-    sessionStorage.removeItem(CHOSEN)
+    sessionStorage.removeItem(CHOSEN_WORKSPACE)
     return clientFor(undefined).me()
   }
 }
@@ -85,7 +85,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       workspace,
       can: (permission) => (PERMITTED[permission] as readonly string[]).includes(workspace.role),
       choose: (workspaceId) => {
-        sessionStorage.setItem(CHOSEN, workspaceId)
+        sessionStorage.setItem(CHOSEN_WORKSPACE, workspaceId)
         queries.clear()
         // Everything that a page holds belongs to the other workspace.
         location.assign('/')

@@ -65,11 +65,21 @@ export function dropToken(): void {
 
 /** Sends a request to a route below `/api/auth`. @throws SignInError */
 export async function authRequest<T>(path: string, body: object = {}): Promise<T> {
-  const response = await fetch(`/api/auth/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  return answerOf<T>(
+    await fetch(`/api/auth/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  )
+}
+
+/** The same with GET. @throws SignInError */
+export async function authQuery<T>(path: string): Promise<T> {
+  return answerOf<T>(await fetch(`/api/auth/${path}`))
+}
+
+async function answerOf<T>(response: Response): Promise<T> {
   if (!response.ok) throw await refusal(response)
   return (await response.json()) as T
 }

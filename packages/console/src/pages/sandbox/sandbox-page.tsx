@@ -15,9 +15,14 @@ const route = getRouteApi('/member/sandboxes/$id')
 
 const TABS = [
   { label: 'Terminal', to: '/sandboxes/$id/terminal' },
+  { label: 'Overview', to: '/sandboxes/$id/overview' },
   { label: 'Files', to: '/sandboxes/$id/files' },
   { label: 'Changes', to: '/sandboxes/$id/changes' },
-  { label: 'Overview', to: '/sandboxes/$id/overview' },
+  { label: 'Commands', to: '/sandboxes/$id/commands' },
+  { label: 'Ports', to: '/sandboxes/$id/ports' },
+  { label: 'Logs', to: '/sandboxes/$id/logs' },
+  { label: 'Timeline', to: '/sandboxes/$id/timeline' },
+  { label: 'Metrics', to: '/sandboxes/$id/metrics' },
 ] as const
 
 /** The frame of the pages of one sandbox. */

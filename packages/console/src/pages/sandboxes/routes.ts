@@ -48,10 +48,45 @@ const changes = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/files/changes-page.tsx'), 'ChangesPage'),
 })
 
+const commands = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/commands',
+  validateSearch: ({ exec }: Record<string, unknown>): { exec?: string } =>
+    typeof exec === 'string' && exec !== '' ? { exec } : {},
+  component: lazyRouteComponent(() => import('../sandbox/commands/commands-page.tsx'), 'CommandsPage'),
+})
+
+const ports = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/ports',
+  component: lazyRouteComponent(() => import('../sandbox/ports/ports-page.tsx'), 'PortsPage'),
+})
+
+const logs = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/logs',
+  component: lazyRouteComponent(() => import('../sandbox/logs/logs-page.tsx'), 'LogsPage'),
+})
+
+const timeline = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/timeline',
+  component: lazyRouteComponent(() => import('../sandbox/timeline/timeline-page.tsx'), 'TimelinePage'),
+})
+
+const metrics = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/metrics',
+  component: lazyRouteComponent(() => import('../sandbox/metrics/metrics-page.tsx'), 'MetricsPage'),
+})
+
 const overview = createRoute({
   getParentRoute: () => sandbox,
   path: '/overview',
   component: lazyRouteComponent(() => import('../sandbox/overview/overview-page.tsx'), 'OverviewPage'),
 })
 
-export const sandboxRoutes = [sandboxes, sandbox.addChildren([index, terminal, files, changes, overview])] as const
+export const sandboxRoutes = [
+  sandboxes,
+  sandbox.addChildren([index, terminal, overview, files, changes, commands, ports, logs, timeline, metrics]),
+] as const

@@ -35,12 +35,13 @@ export function Time({ at }: { readonly at: string }) {
   )
 }
 
-/** E.g. `850 ms`, `1.4 s`, `3 min 12 s`. */
+/** E.g. `850 ms`, `1.4 s`, `3 min 12 s`, `1 h 5 min`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
-  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
 }
 
 /** E.g. `512 B`, `1.5 MiB`. */

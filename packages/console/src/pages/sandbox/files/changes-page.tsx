@@ -85,7 +85,7 @@ function Ask({ info, path, parent, onOrigin }: AskProps) {
     setBusy(true)
     setError(null)
     try {
-      const from = fromSnapshot === null ? { template } : { fromSnapshot }
+      const from = fromSnapshot === null ? { template } : { template, fromSnapshot }
       const metadata = { name: `comparison with ${id.slice(0, 8)}` }
       const sandbox = await api.sandboxes.create({ ...from, metadata, ttlSeconds: COMPARISON_SECONDS })
       onOrigin({ sandbox, name, isTemporary: true })

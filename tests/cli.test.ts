@@ -6,6 +6,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommandLine, PROGRAM } from './setup/cli.ts'
+import { completeIn, completions, hasShell, SHELLS } from './setup/complete-in-shell.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
 import { until } from './setup/until.ts'
@@ -191,24 +192,11 @@ describe('other programs', () => {
     expect((await readFile(config, 'utf8')).match(/^Include /gm)).toHaveLength(1)
   })
 
-  it('complete command lines in bash', async () => {
-    await mkdir(local('bin'))
-    await writeFile(local('bin/offshoot'), `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`, { mode: 0o755 })
-    const complete = async (...words: readonly string[]) => {
-      const script = `source <(offshoot completion bash); COMP_WORDS=(offshoot "$@"); COMP_CWORD=$#; _offshoot
-        printf '%s\\n' "\${COMPREPLY[@]}"`
-      const env = { ...process.env, ...cli.env, PATH: `${local('bin')}:${process.env['PATH'] ?? ''}` }
-      return (await execute('bash', ['-c', script, 'bash', ...words], { env })).stdout.trim().split('\n')
-    }
-    expect(await complete('sand')).toEqual(['sandbox'])
-    expect(await complete('sandbox', 'e')).toEqual(['exec', 'events'])
-    expect(await complete('sandbox', 'ls', '--status', 'pau')).toEqual(['paused'])
-    expect(await complete('sandbox', 'create', '--on-t')).toEqual(['--on-timeout'])
-    expect(await complete('sandbox', 'pause', 'on')).toEqual(['one'])
-    expect(await complete('sandbox', 'pause', id.slice(0, 6))).toEqual([id])
-    expect(await complete('sandbox', 'create', '-t', 'mini')).toEqual(['minimal'])
-    expect(await complete('completion', '')).toEqual(['bash', 'zsh', 'fish'])
-    expect(await complete('nothing', '')).toEqual([''])
+  it.for(SHELLS)('complete command lines in %s', async (shell, { skip }) => {
+    if (!hasShell(shell)) skip(`this machine has no ${shell}`)
+    const expected = completions(shell, id)
+    const offered = await completeIn(shell, cli, Object.keys(expected))
+    expect(Object.fromEntries(Object.keys(expected).map((line, at) => [line, offered[at]]))).toEqual(expected)
   })
 
   it('use sandboxes by the Model Context Protocol', async () => {

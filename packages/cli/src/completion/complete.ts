@@ -46,11 +46,26 @@ export async function complete(
   commands: readonly Command[],
   surroundings: Surroundings,
 ): Promise<number> {
-  const last = words.at(-1) ?? ''
-  const found = await candidates(words.slice(0, -1), last, groups, commands, surroundings).catch(() => [])
-  const fitting = found.filter((each) => each !== '' && each.startsWith(last) && !/[\s'"\\$`]/.test(each))
+  const { before, last, prefix } = splitValue(words)
+  const wanted = await candidates(before, last, groups, commands, surroundings).catch(() => [])
+  const found = wanted.map((each) => prefix + each)
+  const fitting = found.filter((each) => each !== '' && each.startsWith(prefix + last) && !/[\s'"\\$`]/.test(each))
   if (fitting.length > 0) surroundings.stdout.write(`${[...new Set(fitting)].join('\n')}\n`)
   return 0
+}
+
+/**
+ * Separates the incomplete word from those before it. The word of `--status=pau` is `pau`, and the answer to the shell
+ * repeats `--status=`. Bash makes three words of it, and wants only the value.
+ */
+function splitValue(words: readonly string[]): { before: readonly string[]; last: string; prefix: string } {
+  const isJoint = (word: string | undefined, at: number) => word === '=' && words[at - 1]?.startsWith('--') === true
+  const before = words.slice(0, -1).filter((word, at) => !isJoint(word, at))
+  const last = words.at(-1) ?? ''
+  if (isJoint(last, words.length - 1)) return { before, last: '', prefix: '' }
+  const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(last) ?? []
+  if (option === undefined || value === undefined) return { before, last, prefix: '' }
+  return { before: [...before, option], last: value, prefix: `${option}=` }
 }
 
 async function candidates(
@@ -61,6 +76,9 @@ async function candidates(
   surroundings: Surroundings,
 ): Promise<readonly string[]> {
   const [first, second] = before
+  if (first === '--base-url') return candidates(before.slice(2), last, groups, commands, surroundings)
+  if (first?.startsWith('--base-url=')) return candidates(before.slice(1), last, groups, commands, surroundings)
+  if (first === undefined && last.startsWith('-')) return EVERYWHERE.flatMap(namesOf)
   if (first === undefined) return [...[...commands, ...groups].map(({ name }) => name), ...BESIDE]
   const group = groups.find(({ name }) => name === first)
   if (group !== undefined && second === undefined) return group.commands.map(({ name }) => name)

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CommandLine } from './setup/cli.ts'
 import { CuttingProxy } from './setup/cutting-proxy.ts'
+import { call } from './setup/http.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
+import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
 let cli: CommandLine
@@ -118,5 +120,33 @@ describe('cp', () => {
     )
     expect(refusals.map(({ code }) => code)).toEqual([2, 2, 2, 3, 3, 3, 1, 1, 1])
     for (const { stderr } of refusals) expect(stderr).toMatch(/^offshoot: [^\n]+\n(Usage: offshoot cp [^\n]+\n)?$/)
+  })
+})
+
+/** The status that the edge answers to a visitor. */
+async function visit(address: string): Promise<number> {
+  const { host, pathname, search } = new URL(address)
+  const headers = { host, accept: 'application/json' }
+  return (await call('GET', offshoot.credentials.edge_url + pathname + search, { headers })).status
+}
+
+describe('private ports', () => {
+  it('open to those who have a link', async () => {
+    expect(await cli.ok(['sandbox', 'set', 'one', '--visibility', 'private', '--ttl', '3h', '-q'])).toBe(id)
+    expect(await cli.json(['sandbox', 'set', 'one', '--on-timeout', 'pause'])).toMatchObject({ visibility: 'private' })
+    const made = await cli.json(['sandbox', 'link', 'one', '3000', '--label', 'review', '--expires', '2h'])
+    expect(await visit(new URL(made.url).origin)).toBe(401)
+    // The edge lets the visitor pass, but no server listens there.
+    expect(await visit(made.url)).toBe(502)
+    const other = await cli.ok(['sandbox', 'link', id.slice(0, 8), '3000'])
+    expect(await cli.ok(['sandbox', 'links', 'one', '3000'])).toMatch(new RegExp(`^${made.id} +review +\\d+s +`, 'm'))
+    expect(await cli.ok(['sandbox', 'links', 'one', '3000', '--rm', 'review'])).toBe(made.id)
+    await until('the end of the link', async () => (await visit(made.url)) === 401)
+    expect(await visit(other)).toBe(502)
+    expect((await cli.json(['sandbox', 'links', 'one', '3000'])).map(({ id: link }: { id: string }) => link)).toEqual([
+      await cli.ok(['sandbox', 'links', 'one', '3000', '-q']),
+    ])
+    expect(await cli.run(['sandbox', 'links', 'one', '3000', '--rm', 'review'])).toMatchObject({ code: 3, stdout: '' })
+    await cli.ok(['sandbox', 'set', 'one', '--visibility', 'public'])
   })
 })

@@ -210,6 +210,14 @@ describe('apps', () => {
     expect(await cli.ok(['app', 'domains', 'site', '--rm', 'www.example.com'])).toBe('www.example.com')
     expect(await cli.json(['app', 'domains', 'site'])).toEqual([])
 
+    await cli.ok(['app', 'set', 'site', '--visibility', 'private'])
+    const link = await cli.json(['app', 'link', 'site', '--label', 'press', '--expires', '2h'])
+    expect(link.url).toContain('offshoot_token=')
+    expect(await cli.ok(['app', 'links', 'site'])).toMatch(new RegExp(`^${link.id} +press +`, 'm'))
+    expect(await cli.ok(['app', 'links', 'site', '--rm', link.id.slice(0, 8)])).toBe(link.id)
+    expect(await cli.json(['app', 'links', 'site'])).toMatchObject([{ label: 'review' }])
+    expect(await refused(3, ['app', 'links', 'site', '--rm', 'press'])).toContain('there is no link "press"')
+
     await mkdir(local('bin'))
     const opener = local('bin/xdg-open')
     await writeFile(opener, `#!/bin/sh\nprintf %s "$1" > '${local('opened')}'\n`)

@@ -1,4 +1,5 @@
 import { command, type Group, type Operand, type Option, YES } from '../frame/command.ts'
+import { LINK_OPTIONS, LINKS_OPTIONS } from '../frame/link-options.ts'
 import { duration, integer, keyValues, oneOf, parsePort } from '../frame/values.ts'
 
 const APP: Operand = { form: '<app>', about: 'name, id, or the beginning of an id', names: 'app' }
@@ -180,6 +181,25 @@ export const app: Group = {
       hasQuiet: true,
       examples: ['app domains site', 'app domains site --add www.example.com'],
       load: async () => import('./domains.ts'),
+    }),
+    command({
+      name: 'link',
+      summary: 'Make a link that opens a private app, and print its address',
+      operands: [APP],
+      options: LINK_OPTIONS,
+      hasJson: true,
+      examples: ['app link site', 'app link site --expires 2h --label review'],
+      load: async () => import('./link.ts'),
+    }),
+    command({
+      name: 'links',
+      summary: 'List the links that open a private app, or revoke one',
+      operands: [APP],
+      options: LINKS_OPTIONS,
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['app links site', 'app links site --rm review'],
+      load: async () => import('./links.ts'),
     }),
     command({
       name: 'open',

@@ -1,7 +1,10 @@
 import { command, type Group, type Operand } from '../frame/command.ts'
+import { LINK_OPTIONS, LINKS_OPTIONS } from '../frame/link-options.ts'
 import { duration, integer, keyValues, oneOf, several } from '../frame/values.ts'
+import { lifetime, visibility } from './options.ts'
 
 const SANDBOX: Operand = { form: '<sandbox>', about: 'name, id, or the beginning of an id', names: 'sandbox' }
+const PORT: Operand = { form: '<port>', about: 'that a server in the sandbox listens on' }
 const STATES = ['creating', 'running', 'paused', 'hibernated', 'failed']
 
 /** Commands that change the state of sandboxes, with what they do. */
@@ -91,23 +94,7 @@ export const sandbox: Group = {
       options: [
         { flags: '-t, --template <name>', about: 'default: base', names: 'template' },
         { flags: '--from-snapshot <snapshot>', about: 'begin at the state of a snapshot', names: 'snapshot' },
-        {
-          flags: '--ttl <duration>',
-          about: 'time to live, as in 90s, 15m, 2h, 7d; default: 1h',
-          parse: duration('--ttl'),
-        },
-        {
-          flags: '--on-timeout <what>',
-          about: 'delete or pause; default: delete',
-          parse: oneOf('--on-timeout', ['delete', 'pause']),
-          words: ['delete', 'pause'],
-        },
-        { flags: '--persistent', about: 'no time to live; hibernates when idle' },
-        {
-          flags: '--idle-timeout <duration>',
-          about: 'idle time before a persistent one hibernates',
-          parse: duration('--idle-timeout'),
-        },
+        ...lifetime,
         { flags: '-e, --env <key=value>', about: 'variable of every command (several)', parse: keyValues('--env') },
         { flags: '-m, --metadata <key=value>', about: 'tag (several)', parse: keyValues('--metadata') },
         {
@@ -122,11 +109,22 @@ export const sandbox: Group = {
           parse: oneOf('--egress', ['internet', 'none']),
           words: ['internet', 'none'],
         },
+        visibility,
       ],
       hasJson: true,
       hasQuiet: true,
       examples: ['sandbox create web', 'sandbox create --template minimal --ttl 15m'],
       load: async () => import('./create.ts'),
+    }),
+    command({
+      name: 'set',
+      summary: 'Change how long a sandbox lives, from now on, or who may open its ports',
+      operands: [SANDBOX],
+      options: [...lifetime, { flags: '--no-persistent', about: 'give it a time to live again' }, visibility],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['sandbox set web --ttl 2h', 'sandbox set web --visibility private'],
+      load: async () => import('./set.ts'),
     }),
     command({
       name: 'rm',
@@ -206,6 +204,25 @@ export const sandbox: Group = {
       hasQuiet: true,
       examples: ['sandbox port web', 'sandbox port web 3000'],
       load: async () => import('./port.ts'),
+    }),
+    command({
+      name: 'link',
+      summary: 'Make a link that opens a port of a private sandbox, and print its address',
+      operands: [SANDBOX, PORT],
+      options: LINK_OPTIONS,
+      hasJson: true,
+      examples: ['sandbox link web 3000', 'sandbox link web 3000 --expires 2h --label review'],
+      load: async () => import('./link.ts'),
+    }),
+    command({
+      name: 'links',
+      summary: 'List the links that open a port of a private sandbox, or revoke one',
+      operands: [SANDBOX, PORT],
+      options: LINKS_OPTIONS,
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['sandbox links web 3000', 'sandbox links web 3000 --rm review'],
+      load: async () => import('./links.ts'),
     }),
     ...moves,
     command({

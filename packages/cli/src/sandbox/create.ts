@@ -14,6 +14,7 @@ interface Options {
   readonly metadata?: Readonly<Record<string, string>>
   readonly volume?: readonly string[]
   readonly egress?: 'internet' | 'none'
+  readonly visibility?: 'public' | 'private'
 }
 
 const DEFAULT_TEMPLATE = 'base'
@@ -34,6 +35,7 @@ export const run: Action<Options> = async (cli, { operands: [name], options }) =
     metadata: name === undefined ? metadata : { ...metadata, name },
     volumes: volume.map((text) => ({ name: text.replace(/:ro$/, ''), read_only: text.endsWith(':ro') })),
     network: egress === undefined ? undefined : { egress },
+    visibility: options.visibility,
   }
   const sandbox = await withProgress(
     cli,

@@ -170,7 +170,9 @@ describe('the workspace', () => {
     const path = join(offshoot.dataDir, 'credentials.json')
     const { operator_key: key } = JSON.parse(await readFile(path, 'utf8')) as { operator_key: string }
     const shown = await cli.ok(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
-    expect(shown).toMatch(/^[0-9a-f-]{36} +up +1 +.+ MiB|GiB .+ of .+ GiB$/m)
+    expect(shown).toMatch(/^[0-9a-f-]{36} +ready +\S+ +(?:tcg|kvm) +\d+ +.+iB of .+iB +.+iB of .+iB +1 +0 +0$/m)
+    const [host] = await cli.json(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
+    expect(host).toMatchObject({ state: 'ready', sandboxes: 1, capacity: { cpus: expect.any(Number) } })
   })
 })
 

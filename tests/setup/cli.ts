@@ -78,8 +78,8 @@ export class CommandLine {
   /** The same with `--json`, parsed. */
   // Each test knows what it asked for.
   // oxlint-disable-next-line typescript/no-explicit-any
-  async json(argv: readonly string[]): Promise<any> {
-    return JSON.parse(await this.ok([...argv, '--json']))
+  async json(argv: readonly string[], options: RunOptions = {}): Promise<any> {
+    return JSON.parse(await this.ok([...argv, '--json'], options))
   }
 
   /** Runs the program as users do, in a process of its own. */

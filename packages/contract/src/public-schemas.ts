@@ -15,6 +15,7 @@ import * as exec from './exec.ts'
 import * as file from './file.ts'
 import * as fork from './fork.ts'
 import * as gitProvider from './git-provider.ts'
+import * as hosts from './host.ts'
 import * as hostReconciliation from './host-reconciliation.ts'
 import * as identity from './identity.ts'
 import * as lifecycle from './lifecycle.ts'
@@ -60,6 +61,7 @@ const MODULES = {
   file,
   fork,
   'git-provider': gitProvider,
+  host: hosts,
   'host-reconciliation': hostReconciliation,
   identity,
   lifecycle,

@@ -447,6 +447,37 @@ Every plan. `self-hosted` is the operator's own: no limits, no credit, no bill.
 """
 
 
+class Network(TypedDict):
+    kind: Literal['tap', 'none']
+    reason: str | None
+
+
+class Capacity(TypedDict):
+    cpus: int
+    memory_mib: int
+    """
+    The most that all VMs together may use.
+    """
+    disk_bytes: int | None
+    """
+    Of the file system of the data directory; `null` if it is unknown.
+    """
+
+
+class Used(TypedDict):
+    memory_mib: int
+    """
+    The most that the present VMs may use.
+    """
+    disk_bytes: int | None
+
+
+HostState: TypeAlias = Literal['ready', 'lost', 'foreign']
+"""
+`ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+"""
+
+
 class WaitingItem(TypedDict):
     action: Literal['delete', 'forget']
     kind: Literal['sandbox', 'snapshot', 'volume', 'template']
@@ -2775,6 +2806,57 @@ class OperatedOrg(TypedDict):
     """
 
 
+class Host(TypedDict):
+    """
+    A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer.
+    """
+
+    id: str
+    """
+    The id of its agent.
+    """
+    state: HostState
+    url: str
+    """
+    Where control reaches its agent.
+    """
+    version: str
+    qemu_version: str
+    accelerator: Literal['kvm', 'tcg']
+    accelerator_reason: str | None
+    """
+    Why it does not use KVM; `null` under KVM.
+    """
+    isolation: Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process']
+    cpu_limits: Literal['cgroup-v2', 'cgroup-v1', 'none'] | None
+    """
+    `null` if the agent's version does not report it.
+    """
+    network: Network
+    capacity: Capacity
+    used: Used
+    disk_state: Literal['ok', 'low', 'refusing'] | None
+    """
+    `null` if it is unknown.
+    """
+    sandboxes: int
+    """
+    Sandboxes that users made, in any state but `failed`.
+    """
+    instances: int
+    """
+    VMs of apps.
+    """
+    databases: int
+    """
+    VMs of databases.
+    """
+    created_at: str
+    """
+    When the agent answered this cluster for the first time.
+    """
+
+
 class OperatedJob(TypedDict):
     """
     A job of control as operators see it (docs/jobs.md).
@@ -2871,7 +2953,7 @@ class Build(TypedDict):
     """
 
 
-class Network(TypedDict):
+class Network1(TypedDict):
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """
@@ -2908,7 +2990,7 @@ class CreateSandboxBody1(TypedDict):
     """
     Set in every command's environment. Never returned by a read.
     """
-    network: NotRequired[Network | None]
+    network: NotRequired[Network1 | None]
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """

@@ -6,7 +6,7 @@ export const host: Group = {
   commands: [
     command({
       name: 'ls',
-      summary: 'List hosts with their sandboxes, memory and disk',
+      summary: 'List hosts with their state, capacity, use, and what runs there',
       hasJson: true,
       hasQuiet: true,
       examples: ['host ls'],

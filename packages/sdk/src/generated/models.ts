@@ -264,6 +264,56 @@ export interface components {
      * @enum {string}
      */
     PlanName: "free" | "pro" | "team" | "enterprise" | "self-hosted";
+    /** @description A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
+    Host: {
+      /** @description The id of its agent. */
+      id: string;
+      state: components["schemas"]["HostState"];
+      /** @description Where control reaches its agent. */
+      url: string;
+      version: string;
+      qemuVersion: string;
+      /** @enum {string} */
+      accelerator: "kvm" | "tcg";
+      /** @description Why it does not use KVM; `null` under KVM. */
+      acceleratorReason: string | null;
+      /** @enum {string} */
+      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      /** @description `null` if the agent's version does not report it. */
+      cpuLimits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
+      network: {
+        /** @enum {string} */
+        kind: "tap" | "none";
+        reason: string | null;
+      };
+      capacity: {
+        cpus: number;
+        /** @description The most that all VMs together may use. */
+        memoryMib: number;
+        /** @description Of the file system of the data directory; `null` if it is unknown. */
+        diskBytes: number | null;
+      };
+      used: {
+        /** @description The most that the present VMs may use. */
+        memoryMib: number;
+        diskBytes: number | null;
+      };
+      /** @description `null` if it is unknown. */
+      diskState: ("ok" | "low" | "refusing") | null;
+      /** @description Sandboxes that users made, in any state but `failed`. */
+      sandboxes: number;
+      /** @description VMs of apps. */
+      instances: number;
+      /** @description VMs of databases. */
+      databases: number;
+      /** @description When the agent answered this cluster for the first time. */
+      createdAt: string;
+    };
+    /**
+     * @description `ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+     * @enum {string}
+     */
+    HostState: "ready" | "lost" | "foreign";
     /** @description Answer of `GET` and `POST /v1/admin/hosts/{id}/reconcile`. */
     HostReconciliation: {
       agentId: string;
@@ -2009,6 +2059,8 @@ export type Invitation = components['schemas']['Invitation'];
 export type ChangeMemberBody = components['schemas']['ChangeMemberBody'];
 export type OperatedOrg = components['schemas']['OperatedOrg'];
 export type PlanName = components['schemas']['PlanName'];
+export type Host = components['schemas']['Host'];
+export type HostState = components['schemas']['HostState'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];
 export type KeysAnswer = components['schemas']['KeysAnswer'];

@@ -176,6 +176,40 @@ export interface components {
     };
     /** @enum {string} */
     PlanName: "free" | "pro" | "team" | "enterprise" | "self-hosted";
+    Host: {
+      id: string;
+      state: components["schemas"]["HostState"];
+      url: string;
+      version: string;
+      qemu_version: string;
+      /** @enum {string} */
+      accelerator: "kvm" | "tcg";
+      accelerator_reason: string | null;
+      /** @enum {string} */
+      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      cpu_limits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
+      network: {
+        /** @enum {string} */
+        kind: "tap" | "none";
+        reason: string | null;
+      };
+      capacity: {
+        cpus: number;
+        memory_mib: number;
+        disk_bytes: number | null;
+      };
+      used: {
+        memory_mib: number;
+        disk_bytes: number | null;
+      };
+      disk_state: ("ok" | "low" | "refusing") | null;
+      sandboxes: number;
+      instances: number;
+      databases: number;
+      created_at: string;
+    };
+    /** @enum {string} */
+    HostState: "ready" | "lost" | "foreign";
     HostReconciliation: {
       agent_id: string;
       /** @enum {string} */
@@ -1735,6 +1769,18 @@ export interface components {
           q?: string;
         };
         answer: components["schemas"]["OperatedOrg"][];
+      };
+      /** @description List the hosts with their state, capacity and use, newest first */
+      "GET /v1/admin/hosts": {
+        query?: {
+          limit?: number;
+          cursor?: string;
+          /** Format: date-time */
+          created_after?: string;
+          /** Format: date-time */
+          created_before?: string;
+        };
+        answer: components["schemas"]["Host"][];
       };
       /** @description What takes a host's disk */
       "GET /v1/hosts/{id}/disk": {
@@ -3560,6 +3606,8 @@ export type Invitation = components['schemas']['Invitation'];
 export type ChangeMemberBody = components['schemas']['ChangeMemberBody'];
 export type OperatedOrg = components['schemas']['OperatedOrg'];
 export type PlanName = components['schemas']['PlanName'];
+export type Host = components['schemas']['Host'];
+export type HostState = components['schemas']['HostState'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];
 export type KeysAnswer = components['schemas']['KeysAnswer'];

@@ -15,6 +15,7 @@ import { removeOldInvitations } from './identity/invitation-statements.ts'
 import { removeOldCodes } from './identity/used-code-statements.ts'
 import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
+import { getHosts } from './operators/get-hosts.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
@@ -52,6 +53,7 @@ export const orgs: Kind<OrgsContext> = {
     operatedAuditRoutes(app, control)
     orgRoutes(app, control)
     getOperatedOrgs(app, control)
+    getHosts(app, control)
     getHostDisk(app, control)
     hostQuarantineRoutes(app, control)
     hostReconcileRoutes(app, control)

@@ -99,7 +99,23 @@ describe('lists', () => {
       takesCursorsOfOthers: true,
       filters: { 'actor_type=service': auditOfAlice, 'actor_type=user': [], 'target_kind=org': auditOfAlice },
     } as const
-    const shared = [orgs, jobs, audit, ...(await operatorLists(new Seed(harness, alice, env)))]
+    const hostIds = ['host-a', 'host-b', 'host-c']
+    for (const [n, id] of hostIds.entries())
+      await harness.pool.query(
+        `insert into agents (id, url, info, created_at)
+         select $1, 'http://' || $1, info, '2026-01-01Z'::timestamptz + $2 * interval '1 day' from agents limit 1`,
+        [id, n],
+      )
+    const hosts = {
+      path: '/v1/admin/hosts',
+      only: 'created_before=2026-02-01T00:00:00Z',
+      by: 'id',
+      names: hostIds.toReversed(),
+      credential: 'operator',
+      takesCursorsOfOthers: true,
+      filters: { 'created_after=2026-01-02T12:00:00Z': ['host-c'] },
+    } as const
+    const shared = [orgs, jobs, audit, hosts, ...(await operatorLists(new Seed(harness, alice, env)))]
     lists = [...lists, ...shared]
     listsOfBob = [...listsOfBob, ...shared]
   })

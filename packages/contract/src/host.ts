@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { accelerator, cpuLimits, guestNetwork, isolation } from './agent-api.ts'
+import { diskState } from './agent-disk.ts'
+import { createdQuery } from './page.ts'
+
+/**
+ * `ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so
+ * it gets none.
+ */
+export const hostState = z.enum(['ready', 'lost', 'foreign'])
+
+/** A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
+export const host = z.object({
+  /** The id of its agent. */
+  id: z.string(),
+  state: hostState,
+  /** Where control reaches its agent. */
+  url: z.string(),
+  version: z.string(),
+  qemu_version: z.string(),
+  accelerator,
+  /** Why it does not use KVM; `null` under KVM. */
+  accelerator_reason: z.string().nullable(),
+  isolation,
+  /** `null` if the agent's version does not report it. */
+  cpu_limits: cpuLimits.nullable(),
+  network: guestNetwork,
+  capacity: z.object({
+    cpus: z.int(),
+    /** The most that all VMs together may use. */
+    memory_mib: z.int(),
+    /** Of the file system of the data directory; `null` if it is unknown. */
+    disk_bytes: z.int().nullable(),
+  }),
+  used: z.object({
+    /** The most that the present VMs may use. */
+    memory_mib: z.int(),
+    disk_bytes: z.int().nullable(),
+  }),
+  /** `null` if it is unknown. */
+  disk_state: diskState.nullable(),
+  /** Sandboxes that users made, in any state but `failed`. */
+  sandboxes: z.int(),
+  /** VMs of apps. */
+  instances: z.int(),
+  /** VMs of databases. */
+  databases: z.int(),
+  /** When the agent answered this cluster for the first time. */
+  created_at: z.string(),
+})
+export type Host = z.infer<typeof host>
+
+/** Query of `GET /v1/admin/hosts`. */
+export const hostsQuery = createdQuery

@@ -1,0 +1,91 @@
+import { agentInfo } from '@offshoot/contract/agent-api'
+import { type Host, host, hostsQuery } from '@offshoot/contract/host'
+import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
+import type { FastifyInstance } from 'fastify'
+import { sql } from 'kysely'
+import { z } from 'zod'
+import type { KnownAgent } from '../../../fleet/agent-directory.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
+import { parseWith } from '../../../platform/http/body.ts'
+import { createdBetween, type ListOrder, listPage } from '../../../platform/http/page-of.ts'
+
+interface HostRow {
+  readonly id: string
+  readonly url: string
+  /** The answer of the agent that changed last. */
+  readonly info: unknown
+  readonly sandboxes: number
+  readonly instances: number
+  readonly databases: number
+  readonly created_at: Date
+}
+
+const ORDER: ListOrder<HostRow> = {
+  name: 'hosts',
+  direction: 'desc',
+  keys: [
+    { sql: 'agents.created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'agents.id', type: 'text', of: (row) => row.id },
+  ],
+}
+
+const SELECT_HOSTS = `select agents.*, counts.* from agents cross join lateral (
+    select count(*) filter (where managed_by is null)::int as sandboxes,
+           count(*) filter (where managed_by = 'app')::int as instances,
+           count(*) filter (where managed_by = 'database')::int as databases
+    from sandboxes where agent_id = agents.id and status <> 'failed'
+  ) counts`
+
+/** `GET /v1/admin/hosts`: the hosts of the cluster, those that joined last first. */
+export function getHosts(app: FastifyInstance, control: OrgsContext): void {
+  app.get('/v1/admin/hosts', {
+    config: {
+      credential: 'operator',
+      operatorRole: 'viewer',
+      docs: {
+        summary: 'List the hosts with their state, capacity and use, newest first',
+        tag: 'Operators',
+        query: hostsQuery,
+        status: 200,
+        answer: z.array(host),
+        errors: ['invalidField'],
+      },
+    },
+    handler: async (request, reply): Promise<Host[]> => {
+      const { limit = DEFAULT_LIST_LIMIT, ...query } = parseWith(hostsQuery, request.query)
+      const rows = await listPage(control, request, reply, {
+        order: ORDER,
+        owner: '',
+        select: SELECT_HOSTS,
+        where: [sql`agents.retired_at is null`, ...createdBetween('agents.created_at', query)],
+        query: { ...query, limit },
+      })
+      return rows.map((row) => present(row, control.fleet.byId(row.id)))
+    },
+  })
+}
+
+/** @param agent `undefined` if the host has not answered this process */
+function present(row: HostRow, agent: KnownAgent | undefined): Host {
+  const info = agent?.info ?? agentInfo.parse(row.info)
+  const { memory_mib: memory, disk } = info
+  return {
+    id: row.id,
+    state: agent === undefined || !agent.isReachable ? 'lost' : agent.isForeign ? 'foreign' : 'ready',
+    url: row.url,
+    version: info.version,
+    qemu_version: info.qemu_version,
+    accelerator: info.accelerator,
+    accelerator_reason: info.accelerator_reason,
+    isolation: info.isolation,
+    cpu_limits: info.cpu_limits,
+    network: info.network,
+    capacity: { cpus: info.cpus, memory_mib: memory.commit_limit, disk_bytes: disk?.total_bytes ?? null },
+    used: { memory_mib: memory.committed, disk_bytes: disk && disk.total_bytes - disk.free_bytes },
+    disk_state: disk?.state ?? null,
+    sandboxes: row.sandboxes,
+    instances: row.instances,
+    databases: row.databases,
+    created_at: row.created_at.toISOString(),
+  }
+}

@@ -105,3 +105,9 @@ describe('a wrong command line', () => {
     expect(lines.length).toBeGreaterThanOrEqual(500)
   })
 })
+
+it('a terminal says that the server cannot be reached', async () => {
+  const { code, out, err } = await refused(['shell', '00000000-0000-4000-8000-000000000000'])
+  expect({ code, out }).toEqual({ code: 1, out: '' })
+  expect(err).toMatch(/^offshoot: http:\/\/127\.0\.0\.1:1 cannot be reached[^\n]*\n$/)
+})

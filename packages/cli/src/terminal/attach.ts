@@ -85,6 +85,7 @@ async function connect(cli: Cli, to: Attachment, screen: Screen, onOpen: () => v
     const resized = () => socket.readyState === WebSocket.OPEN && socket.send(JSON.stringify({ resize: screen.size }))
     const aborted = () => fail(cli.signal.reason)
     let ended: End | null = null
+    let wasOpen = false
     let endsResize: (() => void) | null = null
     function release() {
       input.end()
@@ -113,6 +114,7 @@ async function connect(cli: Cli, to: Attachment, screen: Screen, onOpen: () => v
     cli.signal.addEventListener('abort', aborted)
     stdout.on('drain', drained)
     socket.on('open', () => {
+      wasOpen = true
       onOpen()
       screen.begin()
       endsResize = screen.onResize(resized)
@@ -145,9 +147,8 @@ async function connect(cli: Cli, to: Attachment, screen: Screen, onOpen: () => v
       })
     })
     socket.on('error', (error) => {
-      if (socket.readyState === WebSocket.CONNECTING)
-        settle({ kind: 'lost', error: failureOf(unreachable(api.baseUrl, error)) })
-      else lost(error)
+      if (wasOpen) lost(error)
+      else settle({ kind: 'lost', error: failureOf(unreachable(api.baseUrl, error)) })
     })
     // Keys that the user typed before wait in the terminal.
     stdin.pause()

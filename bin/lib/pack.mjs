@@ -67,10 +67,24 @@ async function main([folder]) {
   }
 }
 
+/**
+ * `ws` loads TLS when it is loaded itself. That takes as long as all of our modules, and a server without TLS needs none
+ * of it (docs/adr/0033-command-line.md).
+ */
+const lazyTls = {
+  name: 'lazy-tls',
+  resolveId: (source, importer = '') =>
+    importer.includes('/node_modules/ws/') && ['https', 'tls'].includes(source) ? `\0lazy-${source}` : null,
+  load: (id) =>
+    id.startsWith('\0lazy-')
+      ? `module.exports = new Proxy({}, { get: (_, name) => require('node:${id.slice('\0lazy-'.length)}')[name] })`
+      : null,
+}
+
 /** Dependencies are compiled in, so the package has none. */
 async function compile(stage) {
   const input = { up: join(root, 'packages/up/src/packed/main.ts'), cli: join(root, 'packages/cli/src/main.ts') }
-  const bundle = await rolldown({ input, platform: 'node', cwd: root })
+  const bundle = await rolldown({ input, platform: 'node', cwd: root, plugins: [lazyTls] })
   await bundle.write({
     dir: join(stage, 'dist'),
     format: 'esm',

@@ -177,6 +177,17 @@ describe.skipIf(!isRoot)('bin/up of a user without root', () => {
     expect(await user.run('rm', '-r', '--', offshoot.dataDir)).toMatchObject({ code: 0, errors: '' })
   })
 
+  it('tries a guest in the diagnosis, and leaves nothing of it', async () => {
+    const before = await user.processes()
+    const options = ['--images-dir', join(user.home, 'images'), '--data-dir', join(user.home, 'not-made')]
+    const { output } = await user.run(up, '--doctor', '--json', ...options)
+    const { findings } = JSON.parse(output) as { findings: { check: string; status: string; finding: string }[] }
+    expect(findings.filter(({ check }) => check === 'guest')).toMatchObject([
+      { status: 'ok', finding: expect.stringMatching(/work under \w+ \(isolation jail-nolimits/) },
+    ])
+    expect(await user.processes()).toEqual(before)
+  })
+
   it('refuses a data directory of root, and root one of a user', async () => {
     const dir = join(user.home, 'foreign')
     await mkdir(join(dir, 'postgres'), { recursive: true })

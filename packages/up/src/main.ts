@@ -8,6 +8,7 @@ import { currentProduct, defaultDataDir } from './base/product.ts'
 import { repositoryRoot } from './base/repository.ts'
 import { signInLink } from './sign-in-link.ts'
 import { up } from './up.ts'
+import { addSystemFolders } from './base/system-folders.ts'
 import { usage } from './base/usage.ts'
 
 const product = currentProduct()
@@ -17,13 +18,9 @@ class Stopped extends Error {
   override readonly name = 'Stopped'
 }
 
-/** Programs such as nft and mke2fs are here. Debian leaves these folders out of the PATH of users other than root. */
-const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
-
 /** @returns the exit code: 0 ended on request, 1 failed, 2 invalid command line */
 async function main(): Promise<number> {
-  const path = (process.env['PATH'] ?? '/usr/bin:/bin').split(':')
-  process.env['PATH'] = [...path, ...SYSTEM_FOLDERS.filter((folder) => !path.includes(folder))].join(':')
+  addSystemFolders()
   const stop = new AbortController()
   const hurry = new AbortController()
   const onSignal = () => (stop.signal.aborted ? hurry : stop).abort(new Stopped())

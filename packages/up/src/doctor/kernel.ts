@@ -24,7 +24,7 @@ export async function checkKvm({ args }: Subject): Promise<Finding> {
   if (args.accelerator === 'tcg') return ok('kvm', 'software emulation was asked for')
   if (refusal === null) return ok('kvm', `${KVM} can be opened`)
   const remedy =
-    'Enable virtualization in the firmware, or nested virtualization at your provider, and load kvm_intel or kvm_amd (docs/kvm.md)'
+    'Enable virtualization in the firmware, or nested virtualization at your provider, and load kvm_intel or kvm_amd'
   if (args.accelerator === 'kvm') return problem('kvm', `${refusal}, and --accelerator kvm was asked for`, remedy)
   return warning('kvm', `${refusal}: VMs run under software emulation, 10 to 20 times slower`, remedy)
 }
@@ -71,7 +71,7 @@ export async function checkNamespaces({ isRoot, stop }: Subject): Promise<readon
     warning(
       'namespaces',
       `this host allows no namespaces, so VMs have no jail: ${lastLine(made)}`,
-      'Give the container SYS_ADMIN, or use the host (docs/adr/0014-jail.md)',
+      'Give the container SYS_ADMIN, or use the host',
     ),
   ]
 }

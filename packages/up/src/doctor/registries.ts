@@ -17,11 +17,7 @@ export async function checkNpmRegistry({ stop, isInstalled }: Subject): Promise<
   const finding = `the npm registry does not answer: ${/npm (?:error|ERR!) (?:network )?(.+)/.exec(answer.message)?.[1] ?? lastLine(answer)}`
   return isInstalled
     ? warning('npm-registry', `${finding}; all packages are installed`, 'Only an upgrade needs it')
-    : problem(
-        'npm-registry',
-        finding,
-        'Set the registry or proxy of npm (npm config set registry URL; docs/install.md)',
-      )
+    : problem('npm-registry', finding, 'Set the registry or proxy of npm (npm config set registry URL)')
 }
 
 export async function checkDebianMirror({ stop, hasImages }: Subject): Promise<Finding> {

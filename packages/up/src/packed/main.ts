@@ -11,6 +11,7 @@ import { UsageError } from '../base/usage-error.ts'
 import { dataLayout, doesDataDirExist } from '../base/data-layout.ts'
 import { defaultDataDir, offshootHome, PACKED } from '../base/product.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
+import { addSystemFolders } from '../base/system-folders.ts'
 import { usage } from '../base/usage.ts'
 import { diagnose } from '../doctor/diagnose.ts'
 import { findRelease, layOutRelease, readPackedRelease } from './release.ts'
@@ -47,6 +48,7 @@ function parse(argv: readonly string[]): UpArguments {
 }
 
 async function runDoctor(args: UpArguments, files: string): Promise<number> {
+  addSystemFolders()
   const root = await findRelease(offshootHome(process.env), await readPackedRelease(files))
   const installation = root === null ? null : { root, node: join(root, 'node_modules/.bin/node') }
   const stop = new AbortController()

@@ -850,6 +850,9 @@ LimitName: TypeAlias = Literal[
     'webhooks',
     'members',
 ]
+"""
+What a plan limits.
+"""
 
 
 Plan = TypedDict(
@@ -1150,7 +1153,7 @@ class Volume3(TypedDict):
     read_only: bool
 
 
-class Network2(TypedDict):
+class Network3(TypedDict):
     egress: Egress
 
 
@@ -1374,7 +1377,7 @@ class WokenSandbox(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network2
+    network: Network3
     visibility: Visibility
     cold: NotRequired[Literal[True]]
     """
@@ -2897,12 +2900,25 @@ Usage = TypedDict(
 class Limit(TypedDict):
     name: LimitName
     used: float
+    """
+    Sandboxes at once count also while they are paused or hibernated; members also while they are invited.
+    """
     max: float | None
+    """
+    `null`: the plan does not limit it.
+    """
 
 
 class Limits(TypedDict):
+    """
+    Answer of `GET /v1/usage/limits`.
+    """
+
     plan: PlanName
     subscription_status: str | None
+    """
+    The payment provider's word for the state of the subscription; `null` without one.
+    """
     limits: list[Limit]
 
 
@@ -3037,7 +3053,7 @@ class CreateSandboxBody2(TypedDict):
     """
     Set in every command's environment. Never returned by a read.
     """
-    network: NotRequired[Network | None]
+    network: NotRequired[Network1 | None]
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """
@@ -3102,7 +3118,7 @@ class Sandbox(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network2
+    network: Network3
     visibility: Visibility
 
 
@@ -3147,7 +3163,7 @@ class Fork(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network2
+    network: Network3
     visibility: Visibility
     snapshot_id: str
     children: list[Sandbox]

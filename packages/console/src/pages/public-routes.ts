@@ -51,5 +51,11 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import('./account/invitation-page.tsx'), 'InvitationPage'),
 })
 
+const status = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/status',
+  component: lazyRouteComponent(() => import('./status/status-page.tsx'), 'StatusPage'),
+})
+
 /** The pages that need no user. */
-export const publicRoutes = [signIn, signUp, forgotPassword, resetPassword, verified, invitation] as const
+export const publicRoutes = [status, signIn, signUp, forgotPassword, resetPassword, verified, invitation] as const

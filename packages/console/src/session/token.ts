@@ -102,6 +102,8 @@ export function signedIn(): void {
 export async function signOut(): Promise<void> {
   await authRequest('sign-out')
   current = null
+  // What this tab keeps belongs to the user: the chosen workspace, or an operator's key.
+  sessionStorage.clear()
   tabs.postMessage('signed out')
 }
 

@@ -18,7 +18,12 @@ export function explain(error: unknown): Explained {
     const { status, body, requestId } = error
     const text = typeof body.detail === 'string' ? `${body.error}: ${body.detail}` : body.error
     if (status === 404)
-      return { icon: Ghost, title: 'Not found', text: 'It does not exist, or it was deleted.', requestId }
+      return {
+        icon: Ghost,
+        title: 'Not found',
+        text: 'It does not exist, was deleted, or belongs to another workspace.',
+        requestId,
+      }
     if (status === 401 || status === 403) return { icon: CircleSlash, title: 'Not permitted', text, requestId }
     return { icon: TriangleAlert, title: status >= 500 ? 'The service failed' : 'Refused', text, requestId }
   }

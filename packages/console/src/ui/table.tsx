@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { classes } from './classes.ts'
 
 export interface Column<T> {
@@ -18,6 +18,8 @@ interface TableProps<T> {
   readonly idOf: (row: T) => string
   /** Checkboxes at the left. */
   readonly selection?: Selection
+  /** Called when the last of a hundred rows or more comes into view, for lists that are read page by page. */
+  readonly onEnd?: () => void
 }
 
 export interface Selection {
@@ -40,7 +42,7 @@ export function Table<T>(props: TableProps<T>) {
 
 function LongTable<T>(props: TableProps<T>) {
   const scroller = useRef<HTMLDivElement>(null)
-  const { rows, idOf } = props
+  const { rows, idOf, onEnd } = props
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -49,6 +51,10 @@ function LongTable<T>(props: TableProps<T>) {
     overscan: 12,
   })
   const items = virtual.getVirtualItems()
+  const isAtEnd = items.at(-1)?.index === rows.length - 1
+  useEffect(() => {
+    if (isAtEnd) onEnd?.()
+  }, [isAtEnd, rows.length, onEnd])
   const [above, below] = [items[0]?.start ?? 0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0)]
   return (
     <Frame {...props} scroller={scroller} count={rows.length}>

@@ -73,6 +73,7 @@ function Accept({ token, email }: { readonly token: string; readonly email: stri
   const change = () =>
     attempt(async () => {
       await signOut()
+      sessionStorage.setItem(KEPT, token)
       await navigate({ to: '/sign-in', search: HERE })
     })
   return (

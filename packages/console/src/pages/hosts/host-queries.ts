@@ -1,0 +1,41 @@
+import type { Offshoot, RouteAnswer } from '@offshoot/sdk'
+import { queryOptions } from '@tanstack/react-query'
+
+export type Host = RouteAnswer<'GET /v1/admin/hosts'>[number]
+
+/* Nothing reports changes of hosts, so each visit of a page reads them again. */
+
+export const hostsQuery = (api: Offshoot) =>
+  queryOptions({
+    queryKey: ['operator', 'hosts'],
+    queryFn: async ({ signal }) => api.list('GET /v1/admin/hosts', { signal }).all(),
+    staleTime: 0,
+  })
+
+export const diskQuery = (api: Offshoot, id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'disk', id],
+    queryFn: async ({ signal }) => api.request('GET /v1/hosts/{id}/disk', { path: { id }, signal }),
+    staleTime: 0,
+  })
+
+export const quarantineQuery = (api: Offshoot, id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'quarantine', id],
+    queryFn: async ({ signal }) => api.list('GET /v1/hosts/{id}/quarantine', { path: { id }, signal }).all(),
+    staleTime: 0,
+  })
+
+export const reconcileQuery = (api: Offshoot, id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'reconcile', id],
+    queryFn: async ({ signal }) => api.request('GET /v1/admin/hosts/{id}/reconcile', { path: { id }, signal }),
+    staleTime: 0,
+  })
+
+export const metricsQuery = (api: Offshoot) =>
+  queryOptions({
+    queryKey: ['operator', 'metrics'],
+    queryFn: async ({ signal }) => (await api.fetch('GET /v1/admin/metrics', { signal })).text(),
+    staleTime: 0,
+  })

@@ -2,7 +2,7 @@
 export const GROUPS = ['sandbox', 'fork', 'build', 'deploy', 'database', 'vm'] as const
 
 /** Words between commas or white space. */
-export function wordsOf(text: string): readonly string[] {
+function wordsOf(text: string): readonly string[] {
   return text.split(/[\s,]+/).filter(Boolean)
 }
 

@@ -67,7 +67,9 @@ function NameForm() {
   const save = (event: FormEvent) => {
     event.preventDefault()
     void attempt(async () => {
-      await api.workspaces.update(workspace.id, { name: name.trim(), slug })
+      // The service made the slug of a personal workspace, and refuses it as one that a user chose.
+      const chosen = slug === workspace.slug ? {} : { slug }
+      await api.workspaces.update(workspace.id, { name: name.trim(), ...chosen })
       await queries.invalidateQueries({ queryKey: ['me'] })
       tell.done('Saved')
     })

@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include "builtins/answer.h"
 #include "builtins/builtins.h"
+#include "builtins/draft.h"
 #include "builtins/resolved-path.h"
 #include "builtins/tar-header.h"
 
@@ -35,6 +37,9 @@ struct unpacking {
 	struct tar_header header;
 	struct tar_extra extra, global;
 };
+
+// Of a file, or a part of it.
+static uint8_t piece[64 * 1024];
 
 // Returns 1; 0 when stdin ended before the first byte; -1 when it ended later.
 static int read_exactly(uint8_t *to, size_t count)
@@ -116,12 +121,11 @@ static int write_all(int fd, const uint8_t *bytes, size_t count)
 
 static int fill_file(int fd, uint64_t count)
 {
-	static uint8_t bytes[64 * 1024];
 	while (count > 0) {
-		size_t part = count < sizeof bytes ? (size_t)count : sizeof bytes;
-		if (read_exactly(bytes, part) != 1)
+		size_t part = count < sizeof piece ? (size_t)count : sizeof piece;
+		if (read_exactly(piece, part) != 1)
 			return EBADMSG;
-		int error = write_all(fd, bytes, part);
+		int error = write_all(fd, piece, part);
 		if (error != 0)
 			return error;
 		count -= part;
@@ -129,22 +133,61 @@ static int fill_file(int fd, uint64_t count)
 	return 0;
 }
 
-// Removes the existing entry of this name first: it may be a symbolic link, which must not be written through.
-static int make_file(struct unpacking *unpacking, int folder, const char *name)
+static int finish_file(int fd, const struct tar_header *header)
 {
-	const struct tar_header *header = &unpacking->header;
-	if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
+	if (fchmod(fd, header->mode & 0777) != 0)
 		return errno;
+	futimens(fd, times);
+	return 0;
+}
+
+// Writes a new file whose content has arrived, without the cost of a draft. Returns EEXIST for one that exists.
+static int make_new_file(const struct tar_header *header, int folder, const char *name)
+{
 	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return errno;
-	int error = fill_file(fd, header->size_bytes);
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = header->mtime_s}};
-	if (error == 0 && fchmod(fd, header->mode & 0777) != 0)
-		error = errno;
+	int error = write_all(fd, piece, (size_t)header->size_bytes);
 	if (error == 0)
-		futimens(fd, times);
+		error = finish_file(fd, header);
+	if (error != 0)
+		unlinkat(folder, name, 0);
 	close(fd);
+	return error == EEXIST ? EIO : error;
+}
+
+// Replaces a file or a link, which must not be written through.
+static int make_draft(const struct tar_header *header, const struct draft_place *place, const char *name, bool is_small)
+{
+	struct draft draft;
+	int error = draft_open(&draft, place, !is_small);
+	if (error == 0)
+		error = is_small ? write_all(draft.fd, piece, (size_t)header->size_bytes)
+				 : fill_file(draft.fd, header->size_bytes);
+	if (error == 0)
+		error = finish_file(draft.fd, header);
+	if (error == 0)
+		error = draft_put_in_place(&draft, place, name);
+	draft_close(&draft, place);
+	return error;
+}
+
+// An archive that breaks off leaves the old file as it was.
+static int make_file(struct unpacking *unpacking, int folder, const char *name)
+{
+	struct tar_header *header = &unpacking->header;
+	bool is_small = header->size_bytes <= sizeof piece;
+	if (is_small && header->size_bytes > 0 && read_exactly(piece, (size_t)header->size_bytes) != 1)
+		return EBADMSG;
+	int error = is_small ? make_new_file(header, folder, name) : EEXIST;
+	if (error == EEXIST) {
+		char path[TAR_TEXT_MAX_BYTES] = ".";
+		if (name > header->name)
+			snprintf(path, sizeof path, "%.*s", (int)(name - header->name), header->name);
+		const struct draft_place place = {.root = unpacking->root, .path = path, .folder = folder};
+		error = make_draft(header, &place, name, is_small);
+	}
 	unpacking->bytes += header->size_bytes;
 	return error != 0 ? error : skip(padded(header->size_bytes) - header->size_bytes);
 }

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { lstat, mkdir, readdir, readFile, readlink, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { GuestFileError } from './guest-file-error.ts'
 import type { GuestLink } from './link.ts'
 import { HostGuest, deadlineFor } from './testing/host-guest.ts'
-import { fileErrorCode } from './testing/observe.ts'
+import { fileErrorCode, hasChildren, until } from './testing/observe.ts'
 
 let guest: HostGuest
 let link: GuestLink
@@ -78,6 +78,27 @@ describe('archive and unpack', () => {
     const whole = sh('echo content > x; tar -c x')
     for (const cut of [1, 100, 512, 515, 1024, 1030]) {
       expect(await fileErrorCode(link.files.unpack(at('to'), Readable.from([whole.subarray(0, cut)])))).toBe('EBADMSG')
+    }
+  })
+
+  it('unpack puts a file in place when it is complete, and leaves nothing of one that is not', async () => {
+    sh('echo new > old; head -c 300000 /dev/zero > late; tar -cf both.tar old late; rm old late')
+    const archive = await readFile(at('both.tar'))
+    for (const end of ['break off', 'fail', 'die'] as const) {
+      sh('cd to; rm -rf *; ln -s nowhere old; echo complete > late')
+      const source = new PassThrough()
+      const failure = link.files.unpack(at('to'), source).catch((error: unknown) => error)
+      source.write(archive.subarray(0, 200_000))
+      await until('the guest to take bytes', () => source.writableLength === 0)
+      await until('the first file', () => sh('cat to/old 2>/dev/null || true').toString() === 'new\n')
+      expect(await readFile(at('to/late'), 'utf8')).toBe('complete\n')
+      if (end === 'break off') source.end()
+      else if (end === 'fail') source.destroy(new Error('the client hung up'))
+      else link.close()
+      expect(await soon().race(failure)).toBeInstanceOf(Error)
+      if (end === 'die') link = await guest.connect()
+      await until('the child to end', () => !hasChildren(guest.pid))
+      expect(sh('cd to; ls -A; cat late').toString()).toBe('late\nold\ncomplete\n')
     }
   })
 

@@ -20,6 +20,10 @@ import { wireSignature } from './wire-signature.ts'
 
 /** Signatures of one connection that may fail, as in OpenSSH's server. */
 const MAX_FAILURES = 6
+/** How the library marks the error of a client that has answered no probe. */
+const UNANSWERED_PROBES = 'client-timeout'
+/** Milliseconds for a client to read the end of its connection. */
+const GOODBYE_MS = 5_000
 /** Requests of one connection for authentication, with those that have no signature. */
 const MAX_REQUESTS = 64
 
@@ -57,7 +61,11 @@ export class SshConnection {
     this.#options = options
     const { connection, client } = options
     client.onClose(() => this.#onClose())
-    connection.on('error', (error) => options.log.debug({ err: error, ip: options.ip }, 'SSH connection failed'))
+    connection.on('error', (error: Error & { readonly level?: string }) => {
+      options.log.debug({ err: error, ip: options.ip }, 'SSH connection failed')
+      // The library says goodbye and waits for the client's end, which does not come.
+      if (error.level === UNANSWERED_PROBES) client.socket.destroy()
+    })
     connection.on('authentication', (context) => this.#authenticate(context))
   }
 
@@ -177,8 +185,12 @@ export class SshConnection {
   }
 
   #end(): void {
-    this.#options.connection.end()
-    this.#options.client.socket.destroySoon()
+    const { connection, client } = this.#options
+    connection.end()
+    client.socket.destroySoon()
+    // A client that reads nothing would keep what is left to send.
+    const timer = setTimeout(() => client.socket.destroy(), GOODBYE_MS)
+    client.onClose(() => clearTimeout(timer))
   }
 
   #onClose(): void {

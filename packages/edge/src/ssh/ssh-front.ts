@@ -19,7 +19,7 @@ const AUTHENTICATION_MS = 120_000
 /** Connections that are not authenticated: of one address, and of all. */
 const MAX_STARTING_OF_ADDRESS = 64
 const MAX_STARTING = 512
-/** Milliseconds between two probes of a silent client, and probes without an answer. */
+/** Milliseconds between two probes of a silent client, and probes without an answer that end its connection. */
 const PROBE_MS = 30_000
 const MAX_PROBES = 4
 /** Bytes that wait for a client that sends requests and reads no answers. */
@@ -54,6 +54,8 @@ export interface SshFrontOptions {
   readonly maxConnections: number
   readonly maxChannels: number
   readonly idleMs: number
+  /** Milliseconds between two probes of a silent client. Default: 30 s. */
+  readonly probeMs?: number
   readonly log: Logger
 }
 
@@ -165,7 +167,7 @@ export class SshFront {
   }
 
   #makeServer(hostKey: string, ciphers: readonly CipherAlgorithm[]): SshServer {
-    const { control, locations, wakeMs, maxChannels, idleMs, log } = this.#options
+    const { control, locations, wakeMs, maxChannels, idleMs, probeMs = PROBE_MS, log } = this.#options
     const algorithms = {
       cipher: [...ciphers],
       hmac: [...MACS],
@@ -177,7 +179,7 @@ export class SshFront {
       hostKeys: [hostKey],
       ident: 'Offshoot',
       algorithms,
-      keepaliveInterval: PROBE_MS,
+      keepaliveInterval: probeMs,
       keepaliveCountMax: MAX_PROBES,
     })
     server.on('connection', (connection, { ip, header }) => {

@@ -148,14 +148,16 @@ async function save(vm: Vm, options: Bake, deadline: Deadline): Promise<string |
   await limit?.(vm.process.pid)
   const link = await vm.link(booted)
   const guestIp = await prepare(link, image, deadline)
-  await link.quiesce(deadline)
-  await warmGuest(link, machine.network, deadline)
+  // The same limit, under the name of the step: a guest that does not answer must say in which one.
+  const step = (what: string) => deadline.within(deadline.remainingMs, `${what} of ${image.name}`)
+  await link.quiesce(step('quiesce'))
+  await warmGuest(link, machine.network, step('warming'))
   // In the saved state the guest's processes are held: none may run in a sandbox before it has its identity.
-  await stopHeld(vm, deadline)
+  await stopHeld(vm, step('stop'))
   await vm.qmp.execute('xen-save-devices-state', { filename: 'state', live: false }, deadline)
   // QEMU flushes the disk's layer when it quits.
   await vm.qmp.execute('quit', {}, deadline)
-  await deadline.race(vm.ended)
+  await step('end of the VM').race(vm.ended)
   return guestIp
 }
 

@@ -51,7 +51,6 @@ class Context:
         self.executions = 0
         self.waiting = 0
         self.is_removed = False
-        self.is_restarting = False
 
     def show(self):
         return {"id": self.id, "language": self.language, "cwd": self.cwd}
@@ -76,7 +75,6 @@ class Context:
         if self.is_removed:
             await emit(failure("ContextRemoved", "the context was removed"))
             return
-        self.is_restarting = False
         try:
             kernel = await self.ready_kernel()
         except (KernelFailed, OSError) as error:
@@ -100,14 +98,16 @@ class Context:
         finally:
             watch.cancel()
         if status is not None:
+            # Ended by the context, which then has none, or by itself.
+            was_ended = self.kernel is not kernel
             self.kernel = None
             self.executions = 0
-            await guarded(self.explain(status))
+            await guarded(self.explain(status, was_ended))
 
-    def explain(self, status):
+    def explain(self, status, was_ended):
         if self.is_removed:
             return failure("ContextRemoved", "the context was removed")
-        if self.is_restarting:
+        if was_ended:
             return failure("KernelRestarted", "the context was restarted")
         how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
         return failure("KernelDied", f"the process that ran the code {how}; the context starts anew")
@@ -120,6 +120,8 @@ class Context:
         kernel = self.new_kernel()
         await kernel.begin()
         self.kernel = kernel
+        if self.is_removed:
+            self.end_kernel()
         return kernel
 
     def new_kernel(self):
@@ -137,7 +139,6 @@ class Context:
 
     def restart(self):
         """Ends the kernel. Waiting executions run with a new one."""
-        self.is_restarting = True
         self.end_kernel()
 
     def remove(self):
@@ -148,6 +149,8 @@ class Context:
         self.executions = 0
         if self.kernel is not None:
             self.kernel.kill()
+            # It is gone at once for the next execution. The process ends a little later.
+            self.kernel = None
 
 
 async def interrupt_when(gone, kernel):

@@ -193,6 +193,27 @@ describe('the SDK', () => {
     expect((await sandbox.metrics()).now.diskBytes).toBeGreaterThan(0)
   })
 
+  it('leaves nothing of a create whose answer was lost by an abort', async () => {
+    const aborter = new AbortController()
+    const reason = new Error('enough')
+    const metadata = { purpose: 'aborted' }
+    // The sandbox is there, and its id does not arrive.
+    const { base_url: baseUrl, api_key: apiKey } = offshoot.credentials
+    const lossy = new Client({
+      baseUrl,
+      apiKey,
+      fetch: async (...request) => {
+        const answer = await fetch(...request)
+        aborter.abort(reason)
+        return answer
+      },
+    })
+    const create = lossy.sandboxes.create({ template: 'minimal', metadata, signal: aborter.signal })
+    await expect(create).rejects.toBe(reason)
+    await lossy.settled()
+    expect(await client.sandboxes.list({ metadata }).all()).toEqual([])
+  })
+
   it('snapshots and forks', async () => {
     await sandbox.files.write('/tmp/mark', 'parent')
     const snapshot = await sandbox.snapshot({ name: 'sdk' })

@@ -7,6 +7,7 @@ import signal
 import threading
 import uuid
 
+import httpx
 import pytest
 
 from offshoot import AsyncOffshoot, AsyncSandbox, Offshoot, OutputChunk, Sandbox, explore
@@ -26,6 +27,29 @@ def test_cancelling_a_call_kills_its_command() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await call
             await sandbox.exec("while ps | grep '[s]leep 7772'; do sleep 0.1; done", timeout_seconds=60, check=True)
+
+    asyncio.run(run())
+
+
+def test_cancelling_a_create_deletes_its_sandbox() -> None:
+    async def cancel(response: httpx.Response) -> None:
+        task = asyncio.current_task()
+        if task is not None and response.request.method == "POST" and not cancelled:
+            cancelled.append(response.status_code)
+            task.cancel()
+
+    cancelled: list[int] = []
+
+    async def run() -> None:
+        tag = {"purpose": uuid.uuid4().hex}
+        # The sandbox is there, and its id does not arrive.
+        http = httpx.AsyncClient(event_hooks={"response": [cancel]})
+        async with http, AsyncOffshoot(http_client=http) as client:
+            with pytest.raises(asyncio.CancelledError):
+                await client.sandboxes.create("minimal", metadata=tag)
+        assert cancelled == [201]
+        async with AsyncOffshoot() as client:
+            assert [each.id async for each in client.sandboxes.list(metadata=tag)] == []
 
     asyncio.run(run())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
+from itertools import count
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -22,18 +24,19 @@ from offshoot import (
     explore,
 )
 from offshoot._sse import SseParser
+from offshoot._sync import streams
 
 Handler = Callable[[httpx.Request], httpx.Response]
 INFO = {"id": "a", "status": "running"}
 
 
-def client_of(*answers: httpx.Response | Exception) -> tuple[Offshoot, list[httpx.Request]]:
+def client_of(*answers: httpx.Response | BaseException) -> tuple[Offshoot, list[httpx.Request]]:
     left, requests = list(answers), []
 
     def handle(request: httpx.Request) -> httpx.Response:
         requests.append(request)
         answer = left.pop(0)
-        if isinstance(answer, Exception):
+        if isinstance(answer, BaseException):
             raise answer
         return answer
 
@@ -52,6 +55,54 @@ def test_repeats_a_create_with_the_same_key() -> None:
     keys = {request.headers["idempotency-key"] for request in requests}
     assert (len(requests), len(keys)) == (3, 1)
     assert requests[0].headers["authorization"] == "Bearer ofs_key"
+
+
+def steps_of(requests: list[httpx.Request]) -> list[str]:
+    return [
+        f"{each.method} {each.url.path}{' cancel' if 'idempotency-cancel' in each.headers else ''}" for each in requests
+    ]
+
+
+def test_deletes_what_a_create_without_an_answer_has_made() -> None:
+    gone = httpx.Response(204)
+    unfinished = httpx.Response(409, json={"error": "the first request with this idempotency key has not finished"})
+    client, requests = client_of(KeyboardInterrupt(), unfinished, httpx.Response(201, json=INFO), gone)
+    with pytest.raises(KeyboardInterrupt):
+        client.sandboxes.create()
+    client.close()
+    cancel = "POST /v1/sandboxes cancel"
+    assert steps_of(requests) == ["POST /v1/sandboxes", cancel, cancel, "DELETE /v1/sandboxes/a"]
+    assert len({(each.headers["idempotency-key"], each.content) for each in requests[:3]}) == 1
+
+    tree = httpx.Response(201, json={"children": [INFO, {**INFO, "id": "b"}]})
+    client, requests = client_of(httpx.Response(200, json=INFO), KeyboardInterrupt(), tree, gone, gone)
+    with pytest.raises(KeyboardInterrupt):
+        client.sandboxes.get("x").fork(count=2)
+    client.close()
+    assert steps_of(requests)[3:] == ["DELETE /v1/sandboxes/a", "DELETE /v1/sandboxes/b"]
+
+
+def test_cancels_a_create_that_has_made_nothing() -> None:
+    cancelled = httpx.Response(409, json={"error": "the request with this idempotency key was cancelled"})
+    client, requests = client_of(*[httpx.ReadError("broken")] * 5, cancelled)
+    with pytest.raises(ConnectionError):
+        client.sandboxes.create()
+    client.close()
+    assert steps_of(requests)[5:] == ["POST /v1/sandboxes cancel"]
+
+
+def test_leaves_what_was_refused_or_has_a_key_of_the_caller() -> None:
+    client, requests = client_of(
+        httpx.Response(400), *[httpx.ConnectError("refused")] * 5, KeyboardInterrupt(), KeyboardInterrupt()
+    )
+    with pytest.raises(OffshootError):
+        client.sandboxes.create()
+    with pytest.raises(ConnectionError):
+        client.sandboxes.create()
+    with pytest.raises(KeyboardInterrupt):
+        client.sandboxes.create(idempotency_key="mine")
+    client.close()
+    assert not any("cancel" in step for step in steps_of(requests))
 
 
 def test_does_not_repeat_what_may_have_been_done() -> None:
@@ -153,6 +204,51 @@ def test_follows_the_events_of_a_workspace_from_a_position() -> None:
     client, requests = client_of(httpx.Response(200, json=[]), live)
     assert next(client.events(tail=0))["id"] == "1-8"
     assert requests[1].url.params["since"] == "1970-01-01T00:00:00.000Z"
+
+
+def test_follows_a_quiet_stream_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each look at the clock is an hour later, and the server ends a stream after an hour.
+    hours = count(0, 3600)
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: next(hours)))
+    quiet = [httpx.Response(200, content=b": \n\n") for _ in range(20)]
+    client, _ = client_of(httpx.Response(200, json=INFO), *quiet, httpx.Response(200, content=events(1)))
+    assert next(client.sandboxes.get("a").events(since=0))[0] == 1
+    monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    client, requests = client_of(httpx.Response(200, json=INFO), *quiet)
+    with pytest.raises(ConnectionError, match="again and again"):
+        next(client.sandboxes.get("a").events(since=0))
+    assert len(requests) == 1 + 9
+
+
+def test_follows_a_log_from_where_it_was_opened() -> None:
+    client, requests = client_of(
+        httpx.Response(200, json=INFO),
+        httpx.Response(200, content=b": \n\n", headers={"last-event-id": "4"}),
+        httpx.Response(200, content=b'id: 5\ndata: {"line": "new"}\n\n', headers={"last-event-id": "9"}),
+        httpx.Response(404, json={"error": "not found"}),
+    )
+    assert [line["line"] for line in client.sandboxes.get("a").follow_logs(tail=0)] == ["new"]
+    assert [request.headers.get("last-event-id") for request in requests[1:]] == [None, "4", "5"]
+
+
+def test_says_that_a_watched_directory_is_gone() -> None:
+    def seen(*answers: httpx.Response) -> list[str]:
+        client, _ = client_of(httpx.Response(200, json=INFO), httpx.Response(200, content=b": \n\n"), *answers)
+        with client.sandboxes.get("a").files.watch("/a") as changes:
+            return [change.type for change in changes]
+
+    assert seen(httpx.Response(200), httpx.Response(404, json={"error": "not found"})) == ["overflow"]
+    with pytest.raises(NotFoundError):
+        seen(httpx.Response(404, json={"error": "no such file or directory"}))
+
+
+def test_knows_a_missing_path_from_a_missing_sandbox() -> None:
+    missing = httpx.Response(404, json={"error": "no such file or directory"})
+    client, _ = client_of(httpx.Response(200, json=INFO), missing, httpx.Response(404, json={"error": "not found"}))
+    files = client.sandboxes.get("a").files
+    assert not files.exists("/a")
+    with pytest.raises(NotFoundError):
+        files.exists("/a")
 
 
 def test_says_that_a_watch_has_lost_changes() -> None:

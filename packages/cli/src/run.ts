@@ -24,7 +24,12 @@ export async function run(argv: readonly string[], surroundings: Surroundings, s
     }
     form = parsed.form
     const { run: action } = await parsed.command.load()
-    return (await action(new Cli(surroundings, signal, parsed.baseUrl), parsed.line)) ?? 0
+    const cli = new Cli(surroundings, signal, parsed.baseUrl)
+    try {
+      return (await action(cli, parsed.line)) ?? 0
+    } finally {
+      await cli.settled()
+    }
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted
     const { failureOf } = await import('./frame/failure-of.ts')

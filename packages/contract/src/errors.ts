@@ -89,6 +89,8 @@ const registry = {
   idempotencyMismatch: { status: 409, error: 'idempotency key was used for a different request' },
   /** `detail` says whether to wait, or to look for the result of the first request. */
   idempotencyUnfinished: { status: 409, error: 'the first request with this idempotency key has not finished' },
+  /** A request with `Idempotency-Cancel` came before the request itself, which therefore made nothing and never will. */
+  idempotencyCancelled: { status: 409, error: 'the request with this idempotency key was cancelled' },
   /** The app has no earlier version to roll back to. */
   noEarlierDeployment: { status: 409, error: 'no earlier deployment to roll back to' },
   /** The deployment has already ended. */

@@ -33,6 +33,10 @@ export const logsQuery = z.object({
     .default('both'),
   /** Number of lines from the end. Default: all lines kept. */
   tail: queryInteger('tail', 0, MAX_LOG_TAIL),
+  /**
+   * Server-sent events: these lines, then new ones. The header `Last-Event-ID` of the answer is the position before its
+   * first line.
+   */
   follow: queryFlag('follow'),
 })
 export type LogsQuery = z.output<typeof logsQuery>

@@ -142,6 +142,14 @@ export class Offshoot {
     return follow(this.#transport, anyRequest(route, request), { isLast: isDone, maxFruitless, onConnection })
   }
 
+  /**
+   * Waits until the client has deleted what creates made that ended without an answer, for example by their `signal`. It
+   * takes a minute at most. Call it before `process.exit`.
+   */
+  async settled(): Promise<void> {
+    await this.#transport.undoing.settled()
+  }
+
   /** The address of a route for a WebSocket or a browser, with the credential in it: keep it out of logs. */
   async authorizedUrl<R extends Route>(route: R, ...[input]: RouteArguments<R>): Promise<string> {
     const { path, query } = anyRequest(route, input)

@@ -20,14 +20,15 @@ export function getLogs(server: FastifyInstance, { host, stopping }: Agent): voi
       const resumed = lastEventId(request)
       const last = await log.settle()
       const first = resumed === undefined ? await firstOf(log, query, last) : resumed + 1
-      return sendEventStream(reply, stopping, async function* frames(signal) {
+      const frames = async function* framesOf(signal: AbortSignal) {
         for await (const records of log.follow(first - 1, signal)) {
           yield records
             .filter((record) => isWanted(record, query))
             .map(frame)
             .join('')
         }
-      })
+      }
+      return sendEventStream(reply, stopping, frames, first - 1)
     }
     const last = await log.settle()
     const lines = log.read(await firstOf(log, query, last), last)

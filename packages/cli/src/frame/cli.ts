@@ -59,6 +59,11 @@ export class Cli {
     return this.#api
   }
 
+  /** Waits until the SDK has deleted what a create made that the user interrupted. */
+  async settled(): Promise<void> {
+    await this.#api?.settled()
+  }
+
   /** The credential of `api()`, for connections that the SDK does not make. Keep it out of output and addresses. */
   async bearer(): Promise<string> {
     const { credentialOf } = await import('./credential.ts')

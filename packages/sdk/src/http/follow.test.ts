@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { hangUp, json, ScriptedServer } from '../test/scripted-server.ts'
 import { AuthenticationError, ConnectionError, NotFoundError } from './errors.ts'
 import { follow, followLines } from './follow.ts'
@@ -72,6 +72,28 @@ describe('following a stream', () => {
     server.script(hangUp)
     await expect(read({ maxFruitless: 1 })).rejects.toBeInstanceOf(ConnectionError)
     expect(server.received).toHaveLength(2)
+  })
+
+  it('does not give up when the service ends a quiet stream again and again, hours later each time', async () => {
+    let now = 0
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+    let end: (() => void) | undefined
+    const endsAfter = (ms: number) => (response: ServerResponse) => {
+      end = () => {
+        now += ms
+        response.end()
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': \n\n')
+    }
+    const patience = { maxFruitless: 1, onConnection: (isOpen: boolean) => isOpen && end?.() }
+    try {
+      server.script(...Array.from({ length: 4 }, () => endsAfter(3_600_000)), events(frame(1, 'done')))
+      expect(await read(patience)).toEqual(['number 1'])
+      server.script(endsAfter(1000))
+      await expect(read(patience)).rejects.toBeInstanceOf(ConnectionError)
+    } finally {
+      clock.mockRestore()
+    }
   })
 
   it('tells of connections, and ends with the reason of the signal', async () => {

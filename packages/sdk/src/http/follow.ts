@@ -1,16 +1,14 @@
-import { ConnectionError, NotFoundError, ServerError } from './errors.ts'
-import { delay } from './deadline.ts'
-import { retryDelayMs } from './retries.ts'
+import { resumed } from './resumed.ts'
+import { Opened } from './routes.ts'
 import type { ServerEvent } from './server-events.ts'
-import { streamFrames } from './routes.ts'
 import type { Request, Transport } from './transport.ts'
-
-/** Connections in a row that bring no event. */
-const MAX_FRUITLESS = 8
 
 /** How to follow a stream. */
 export interface FollowOptions {
-  /** Connections in a row that bring no event before it gives up. Default: 8, which takes about half a minute. */
+  /**
+   * Connections in a row that end within two minutes and bring no event before it gives up. Default: 8, which takes about
+   * half a minute.
+   */
   readonly maxFruitless?: number | undefined
   /** Called when a connection is open, and when one is lost or cannot be made. */
   readonly onConnection?: ((isOpen: boolean) => void) | undefined
@@ -22,6 +20,8 @@ export interface Follow extends FollowOptions {
   readonly isLast: (event: ServerEvent) => boolean
   /** Position after which to begin. */
   readonly after?: string | null | undefined
+  /** Called with the position before the first event, if `after` names none and the service tells it. */
+  readonly onPosition?: ((position: string) => void) | undefined
 }
 
 /**
@@ -32,31 +32,24 @@ export interface Follow extends FollowOptions {
 export async function* follow(
   transport: Transport,
   request: Request,
-  { isLast, after = null, maxFruitless = MAX_FRUITLESS, onConnection }: Follow,
+  { isLast, after = null, maxFruitless, onConnection, onPosition }: Follow,
 ): AsyncGenerator<ServerEvent, void, undefined> {
   let last = after
-  let hasBegun = false
-  for (let fruitless = 0; ; fruitless++) {
-    const headers = { ...request.headers, ...(last !== null && { 'last-event-id': last }) }
-    let cause: unknown = null
-    try {
-      for await (const event of streamFrames(transport, { ...request, headers }, () => onConnection?.(true))) {
-        fruitless = 0
-        hasBegun = true
-        last = event.id ?? last
-        yield event
-        if (isLast(event)) return
-      }
-      hasBegun = true
-    } catch (error) {
-      if (error instanceof NotFoundError && hasBegun) return
-      if (!(error instanceof ConnectionError || (error instanceof ServerError && hasBegun))) throw error
-      cause = error
+  const next = () => ({ ...request, headers: { ...request.headers, ...(last !== null && { 'last-event-id': last }) } })
+  for await (const frame of resumed(transport, next, { maxFruitless })) {
+    if (frame === 'closed') {
+      onConnection?.(false)
+      continue
     }
-    onConnection?.(false)
-    if (fruitless >= maxFruitless)
-      throw new ConnectionError(`${request.path}: the stream ends again and again`, { cause })
-    await delay(retryDelayMs(fruitless, null) ?? 0, request.signal)
+    if (frame instanceof Opened) {
+      if (last === null && frame.position !== null) onPosition?.(frame.position)
+      last ??= frame.position
+      onConnection?.(true)
+      continue
+    }
+    last = frame.id ?? last
+    yield frame
+    if (isLast(frame)) return
   }
 }
 

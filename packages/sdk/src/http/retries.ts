@@ -24,7 +24,7 @@ export function mayRetryConnection(error: unknown, { isIdempotent, hasLastingBod
 }
 
 /** A refused connection has carried nothing. Other errors say nothing about how far the request came. */
-function neverArrived(error: unknown): boolean {
+export function neverArrived(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } } | null)?.cause?.code
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'ConnectionRefused'
 }
@@ -42,4 +42,10 @@ export function retryDelayMs(attempt: number, retryAfter: string | null): number
   if (Number.isNaN(askedMs)) return jittered
   if (askedMs > LONGEST_RETRY_AFTER_MS) return null
   return Math.max(askedMs, 0) + Math.random() * FIRST_DELAY_MS
+}
+
+/** By which the service recognizes a repeated request. `crypto.randomUUID` exists only in secure contexts of browsers. */
+export function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

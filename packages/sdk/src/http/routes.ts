@@ -106,34 +106,48 @@ export interface StreamedEvent<T> {
  * @throws ApiError before the first event; ConnectionError if the connection breaks later
  */
 export async function* streamEvents<T>(transport: Transport, request: Request): AsyncGenerator<StreamedEvent<T>> {
-  for await (const { event, data, id } of streamFrames(transport, request)) {
-    yield { event, data: JSON.parse(data) as T, id }
+  for await (const frame of streamFrames(transport, request)) {
+    if (!(frame instanceof Opened)) yield { event: frame.event, data: JSON.parse(frame.data) as T, id: frame.id }
   }
 }
 
-/** The same with data as text. @param onOpen called when the service has accepted the request */
+const NOTHING = Promise.resolve({ done: true, value: undefined } as const)
+
+/** The service has accepted the request. */
+export class Opened {
+  /** The position before the first event; `null` if the service tells none. */
+  readonly position: string | null
+
+  constructor(position: string | null) {
+    this.position = position
+  }
+}
+
+/** {@link Opened}, then the events of the stream, with data as text. */
 export async function* streamFrames(
   transport: Transport,
   request: Request,
-  onOpen: () => void = () => undefined,
-): AsyncGenerator<ServerEvent> {
+): AsyncGenerator<Opened | ServerEvent, void, undefined> {
   const name = `${request.method} ${request.path}`
   const deadline = startDeadline(request.signal, request.timeoutMs ?? transport.timeoutMs, name)
   const headers = { accept: 'text/event-stream', ...request.headers }
   try {
-    const response = await transport.send({ ...request, headers, deadline })
+    const { body, headers: answered } = await transport.send({ ...request, headers, deadline })
     deadline.stopClock()
-    onOpen()
-    if (response.body === null) return
-    const events = serverEvents(response.body)
+    const events = body === null ? null : serverEvents(body)
+    let hasBegun = false
     try {
+      yield new Opened(answered.get('last-event-id'))
+      hasBegun = true
       for (;;) {
-        const { done, value } = await broken(events.next(), deadline.signal, name)
+        const { done, value } = await broken(events?.next() ?? NOTHING, deadline.signal, name)
         if (done) break
         yield value
       }
     } finally {
-      await events.return()
+      await events?.return()
+      // A generator that has not begun cancels nothing when it returns.
+      if (!hasBegun) await body?.cancel()
     }
   } finally {
     deadline.end()

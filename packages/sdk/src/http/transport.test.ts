@@ -1,8 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hangUp, json, ScriptedServer } from '../test/scripted-server.ts'
-import { ConnectionError, LimitError, ServerError, TimeoutError } from './errors.ts'
+import { BadRequestError, ConnectionError, LimitError, ServerError, TimeoutError } from './errors.ts'
 import { requestTo } from './routes.ts'
-import { type ClientOptions, Transport } from './transport.ts'
+import { type ClientOptions, type Request, Transport } from './transport.ts'
 
 let server: ScriptedServer
 beforeAll(async () => {
@@ -16,6 +17,7 @@ const create = requestTo('POST /v1/volumes', { body: { name: 'data' } })
 /** The service carries out each such request, so it has no idempotency key. */
 const act = requestTo('POST /v1/webhooks/{id}/test', { path: { id: 'x' } })
 const soon = { 'retry-after': '0' }
+const deleted = (response: ServerResponse) => response.writeHead(204).end()
 
 describe('a request', () => {
   it('has the credential, the workspace, the query and the body', async () => {
@@ -137,5 +139,78 @@ describe('a call', () => {
       setTimeout(() => between.abort(reason), 20)
     })
     await expect(at().json({ ...read, signal: between.signal })).rejects.toBe(reason)
+  })
+})
+
+/** The requests that the service got. */
+const steps = () =>
+  server.received.map(({ method, url, headers: { 'idempotency-cancel': cancel } }) =>
+    [method, url, ...(cancel === undefined ? [] : ['cancel'])].join(' '),
+  )
+
+describe('a create that ends without an answer', () => {
+  const make = requestTo('POST /v1/sandboxes', { body: { template: 'base' } })
+  const tree = requestTo('POST /v1/sandboxes/{id}/fork-tree', { path: { id: 'x' }, body: { count: 2 } })
+  const reason = new Error('enough')
+  /** Aborts while the service works. */
+  async function abortDuring(request: Request, ...then: Parameters<typeof server.script>): Promise<void> {
+    const during = new AbortController()
+    const transport = at()
+    server.script(() => during.abort(reason), ...then)
+    await expect(transport.json({ ...request, signal: during.signal })).rejects.toBe(reason)
+    await transport.undoing.settled()
+  }
+
+  it('deletes what it has made', async () => {
+    await abortDuring(make, json(201, { id: 's' }), deleted)
+    expect(steps()).toEqual(['POST /v1/sandboxes', 'POST /v1/sandboxes cancel', 'DELETE /v1/sandboxes/s'])
+    const keys = server.received.slice(0, 2).map(({ headers, body }) => [headers['idempotency-key'], body])
+    expect(keys[0]).toEqual(keys[1])
+    expect(keys[0]).toEqual([expect.any(String), '{"template":"base"}'])
+    await abortDuring(tree, json(201, { children: [{ id: 'a' }, { id: 'b' }] }), deleted)
+    expect(steps()).toHaveLength(4)
+    expect(steps().slice(2)).toEqual(['DELETE /v1/sandboxes/a', 'DELETE /v1/sandboxes/b'])
+  })
+
+  it('is cancelled if nothing was made yet', async () => {
+    const cancelled = json(409, { error: 'the request with this idempotency key was cancelled' })
+    await abortDuring(make, cancelled)
+    expect(steps()).toEqual(['POST /v1/sandboxes', 'POST /v1/sandboxes cancel'])
+    // A volume has a name, and perhaps data, so it stays.
+    await abortDuring(create, json(201, { name: 'data' }))
+    expect(steps()).toEqual(['POST /v1/volumes', 'POST /v1/volumes cancel'])
+  })
+
+  it('waits for one that is still under way, and for a service that is away', async () => {
+    const busy = json(409, { error: 'the first request with this idempotency key has not finished' })
+    await abortDuring(make, hangUp, busy, json(201, { id: 's' }), json(404, { error: 'not found' }))
+    expect(steps().at(-1)).toBe('DELETE /v1/sandboxes/s')
+    expect(steps()).toHaveLength(5)
+  })
+
+  it('also deletes after lost connections and a time limit', async () => {
+    const transport = at({ maxRetries: 0 })
+    server.script(hangUp, json(201, { id: 's' }), deleted)
+    await expect(transport.json(make)).rejects.toBeInstanceOf(ConnectionError)
+    await transport.undoing.settled()
+    expect(steps().at(-1)).toBe('DELETE /v1/sandboxes/s')
+    server.script(() => undefined, json(201, { id: 's' }), deleted)
+    await expect(transport.json({ ...make, timeoutMs: 30 })).rejects.toBeInstanceOf(TimeoutError)
+    await transport.undoing.settled()
+    expect(steps().at(-1)).toBe('DELETE /v1/sandboxes/s')
+  })
+
+  it('asks nothing further if it was refused, never sent, or has a key of the caller', async () => {
+    server.script(json(400, { error: 'template required' }))
+    await expect(at().json(make)).rejects.toBeInstanceOf(BadRequestError)
+    await expect(at().json({ ...make, signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    server.script(hangUp)
+    await expect(at({ maxRetries: 0 }).json({ ...make, idempotencyKey: 'mine' })).rejects.toBeInstanceOf(
+      ConnectionError,
+    )
+    // A later request, so that one that should not be there would have come before.
+    server.answers = [json(200, [])]
+    await at().json(read)
+    expect(steps()).toEqual(['POST /v1/sandboxes', 'GET /v1/templates'])
   })
 })

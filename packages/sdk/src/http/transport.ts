@@ -1,7 +1,15 @@
-import { apiError, ConnectionError, type ErrorBody, OffshootError } from './errors.ts'
+import { ApiError, apiError, ConnectionError, type ErrorBody, OffshootError } from './errors.ts'
 import { KEYED_ROUTES } from '../generated/facts.ts'
 import { type Deadline, delay, startDeadline } from './deadline.ts'
-import { mayRetryConnection, mayRetryStatus, type Repeatable, retryDelayMs } from './retries.ts'
+import { Undoing } from './undo.ts'
+import {
+  mayRetryConnection,
+  mayRetryStatus,
+  neverArrived,
+  randomKey,
+  type Repeatable,
+  retryDelayMs,
+} from './retries.ts'
 
 /** How to reach a service. Every field has a default. */
 export interface ClientOptions {
@@ -47,7 +55,8 @@ export interface CallOptions {
   readonly maxRetries?: number | undefined
   /**
    * Of creates: of all calls with the same key within 24 hours the service carries out one. Default: a random key, so
-   * that a retry never creates twice.
+   * that a retry never creates twice. What a call with a random key has made is deleted if the call ends without an
+   * answer, for example by `signal`.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -69,6 +78,8 @@ export interface Request extends CallOptions {
   readonly isIdempotent?: boolean
   /** The caller ends the deadline, because it still reads the body. */
   readonly deadline?: Deadline
+  /** Called when an attempt may have reached the service. */
+  readonly onSent?: () => void
 }
 
 const DEFAULT_BASE_URL = 'http://127.0.0.1:8080'
@@ -80,6 +91,7 @@ export class Transport {
   readonly baseUrl: string
   readonly timeoutMs: number
   readonly options: ClientOptions
+  readonly undoing = new Undoing()
   readonly #fetch: typeof globalThis.fetch
 
   constructor(options: ClientOptions = {}) {
@@ -120,11 +132,19 @@ export class Transport {
 
   /** The same for an answer that is text. */
   async text(request: Request): Promise<string> {
-    const { signal, timeoutMs = this.timeoutMs } = request
+    const { signal, timeoutMs = this.timeoutMs, route = request.path, idempotencyKey } = request
+    const keyed =
+      idempotencyKey === undefined && isKeyed(request) ? { ...request, route, idempotencyKey: randomKey() } : null
     const deadline = startDeadline(signal, timeoutMs, nameOf(request))
+    let isSent = false
+    const onSent = () => (isSent = true)
     try {
-      const response = await this.send({ ...request, deadline })
+      const response = await this.send({ ...(keyed ?? request), deadline, onSent })
       return await broken(response.text(), deadline.signal, nameOf(request))
+    } catch (error) {
+      // A key of the caller may be that of another call, too, which wants what was made.
+      if (keyed !== null && isSent && !(error instanceof ApiError)) this.undoing.start(this, keyed)
+      throw error
     } finally {
       deadline.end()
     }
@@ -147,26 +167,29 @@ export class Transport {
   }
 
   async #attempts(request: Request, signal: AbortSignal): Promise<Response> {
-    const { method, route = request.path, body, maxRetries = this.options.maxRetries ?? DEFAULT_RETRIES } = request
-    const isKeyed = KEYED_ROUTES.has(`${method} ${route}`)
+    const { method, body, maxRetries = this.options.maxRetries ?? DEFAULT_RETRIES } = request
+    const hasKey = isKeyed(request)
     const repeatable: Repeatable = {
-      isIdempotent: request.isIdempotent ?? (isKeyed || method !== 'POST'),
+      isIdempotent: request.isIdempotent ?? (hasKey || method !== 'POST'),
       hasLastingBody: !(body instanceof ReadableStream),
     }
-    const key = isKeyed ? (request.idempotencyKey ?? randomKey()) : undefined
+    const key = hasKey ? (request.idempotencyKey ?? randomKey()) : undefined
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= maxRetries
       let waitMs: number | null
       // Outside the retries: a credential that cannot be had is no broken connection.
       const init = await this.#init(request, key, signal)
+      signal.throwIfAborted()
       try {
         const response = await this.#fetch(this.url(request.path, request.query), init)
+        request.onSent?.()
         if (response.ok) return response
         const mayRetry = !isLast && mayRetryStatus(response.status, repeatable)
         waitMs = mayRetry ? retryDelayMs(attempt, response.headers.get('retry-after')) : null
         if (waitMs === null) throw await refused(response, nameOf(request))
         await response.body?.cancel()
       } catch (error) {
+        if (!neverArrived(error)) request.onSent?.()
         if (error instanceof OffshootError) throw error
         if (signal.aborted) throw signal.reason
         if (isLast || !mayRetryConnection(error, repeatable)) throw connectionError(error, nameOf(request))
@@ -202,6 +225,8 @@ export class Transport {
 }
 
 const nameOf = ({ method, path }: Request) => `${method} ${path}`
+
+const isKeyed = ({ method, path, route = path }: Request) => KEYED_ROUTES.has(`${method} ${route}`)
 
 function isRaw(body: unknown): boolean {
   return (
@@ -265,10 +290,4 @@ function connectionError(error: unknown, request: string): ConnectionError {
 function variable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
   return process?.env?.[name] || undefined
-}
-
-/** `crypto.randomUUID` exists only in secure contexts of browsers. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,7 +1,7 @@
-import { ConnectionError, MissingDataError, NotFoundError } from '../http/errors.ts'
+import { MissingDataError, NotFoundError } from '../http/errors.ts'
 import type { BackgroundExec, BackgroundStarted } from '../generated/models.ts'
-import { delay } from '../http/deadline.ts'
-import { retryDelayMs } from '../http/retries.ts'
+import { resumed } from '../http/resumed.ts'
+import { Opened } from '../http/routes.ts'
 import type { Scope } from '../http/scope.ts'
 import { type CallOptions } from '../http/transport.ts'
 import { type CommandLine, type CommandOptions, commandBody } from './exec.ts'
@@ -134,33 +134,21 @@ export class Command {
   async *output<E extends OutputEncoding = 'text'>(
     options: OutputOptions<E> = {},
   ): AsyncGenerator<OffsetChunk<E>, void, undefined> {
-    const { encoding, onGap, signal, offset: first, ...call } = options
+    const { encoding, onGap, offset: first, ...call } = options
+    const route = 'GET /v1/sandboxes/{id}/execs/{exec_id}/stream'
     let offset = first
-    for (let failures = 0; ;) {
-      try {
-        const events = this.#scope.stream<FollowData>('GET /v1/sandboxes/{id}/execs/{exec_id}/stream', {
-          ...call,
-          signal,
-          query: { offset, encoding: wireEncoding(encoding) },
-        })
-        for await (const { event, data, id } of events) {
-          failures = 0
-          const { chunk, from = 0, to = 0 } = data
-          if (id !== null) offset = Number(id)
-          if (event === 'gap') {
-            if (onGap === undefined) throw new MissingDataError('bytes', from, to)
-            onGap({ from, to })
-          } else if (event === 'stdout' || event === 'stderr') {
-            yield { stream: event, data: decodeChunk(chunk ?? '', encoding), offset: offset ?? 0 }
-          } else if (event === 'exit') return
-          else if (event === 'error') break
-        }
-      } catch (error) {
-        if (!(error instanceof ConnectionError) || failures >= MAX_RECONNECTS) throw error
-      }
-      // A sandbox that hibernates or an agent that restarts ends the stream without an exit.
-      if (failures >= MAX_RECONNECTS) throw new ConnectionError('the output of the command could not be followed')
-      await delay(retryDelayMs(failures++, null) ?? 0, signal)
+    const next = () => this.#scope.request(route, { ...call, query: { offset, encoding: wireEncoding(encoding) } })
+    for await (const frame of resumed(this.#scope.transport, next, { isEnd: () => false })) {
+      if (frame instanceof Opened || frame === 'closed') continue
+      const { event, id } = frame
+      const { chunk, from = 0, to = 0 } = JSON.parse(frame.data) as FollowData
+      if (id !== null) offset = Number(id)
+      if (event === 'gap') {
+        if (onGap === undefined) throw new MissingDataError('bytes', from, to)
+        onGap({ from, to })
+      } else if (event === 'stdout' || event === 'stderr') {
+        yield { stream: event, data: decodeChunk(chunk ?? '', encoding), offset: offset ?? 0 }
+      } else if (event === 'exit') return
     }
   }
 
@@ -209,6 +197,3 @@ export class Command {
     })
   }
 }
-
-/** Attempts in a row that bring no output. */
-const MAX_RECONNECTS = 8

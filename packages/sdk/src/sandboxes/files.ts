@@ -1,7 +1,10 @@
-import { ConnectionError, NotFoundError, OffshootError } from '../http/errors.ts'
+import { NotFoundError, OffshootError } from '../http/errors.ts'
 import type { ArchiveUnpacked, FileEntry, FileWritten } from '../generated/models.ts'
-import type { Answer, Route } from '../http/routes.ts'
+import { fromWire } from '../http/rename.ts'
+import { resumed } from '../http/resumed.ts'
+import { type Answer, Opened, type Route } from '../http/routes.ts'
 import type { Scope } from '../http/scope.ts'
+import type { ServerEvent } from '../http/server-events.ts'
 import { broken, type CallOptions } from '../http/transport.ts'
 
 /** What can be written: a text is encoded as UTF-8. A stream cannot be sent again, so it is not retried. */
@@ -104,7 +107,7 @@ export class Files {
       await this.stat(path, options)
       return true
     } catch (error) {
-      if (error instanceof NotFoundError && !/sandbox/.test(error.body.error)) return false
+      if (isNoFile(error)) return false
       throw error
     }
   }
@@ -142,26 +145,24 @@ export class Files {
   }
 
   /**
-   * Yields the changes in a folder. No change after the first step of the loop is missed without an `overflow`: that one
-   * is also yielded after a broken connection.
+   * Yields the changes in a folder, until the sandbox is deleted. No change after the first step of the loop is missed
+   * without an `overflow`. That one is also yielded after a broken connection, as soon as the folder is watched again.
+   * @throws OffshootError if the folder or the VM is gone; ConnectionError if the watch cannot be continued
    */
   async *watch(
     path: string,
     options: FileOptions & { readonly recursive?: boolean } = {},
   ): AsyncGenerator<FileChange, void, undefined> {
     const { call, query } = this.#split(path, options)
-    for (;;) {
-      try {
-        const events = this.#scope.stream<Record<string, never>>('GET /v1/sandboxes/{id}/fs/watch', { ...call, query })
-        for await (const { event, data } of events) {
-          if (event === 'error') throw new OffshootError(String(data['error']))
-          yield { type: event, ...data } as FileChange
-        }
-        return
-      } catch (error) {
-        if (!(error instanceof ConnectionError)) throw error
-        yield { type: 'overflow' }
-      }
+    const { transport } = this.#scope
+    const request = this.#scope.request('GET /v1/sandboxes/{id}/fs/watch', { ...call, query })
+    let isFirst = true
+    for await (const frame of resumed(transport, () => request, { isEnd: isNoSandbox })) {
+      if (frame instanceof Opened) {
+        // Not before: a list that the caller makes then would miss what happens until the new watch begins.
+        if (!isFirst) yield { type: 'overflow' }
+        isFirst = false
+      } else if (frame !== 'closed') yield changeOf(frame)
     }
   }
 
@@ -177,6 +178,21 @@ export class Files {
     const { call, query } = this.#split(path, options)
     return this.#scope.call(route, { ...call, query })
   }
+}
+
+function isNoSandbox(error: unknown): boolean {
+  return error instanceof NotFoundError && !isNoFile(error)
+}
+
+/** A refusal that is about the path, not about the sandbox. */
+function isNoFile(error: unknown): boolean {
+  return error instanceof NotFoundError && error.body.error === 'no such file or directory'
+}
+
+function changeOf({ event, data }: ServerEvent): FileChange {
+  const fields = fromWire<Record<string, unknown>>(JSON.parse(data))
+  if (event === 'error') throw new OffshootError(String(fields['error']))
+  return { type: event, ...fields } as FileChange
 }
 
 function streamOf({ body }: Response): ReadableStream<Uint8Array> {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ScriptedServer } from '../test/scripted-server.ts'
 import { Scope } from '../http/scope.ts'
 import { Transport } from '../http/transport.ts'
-import { followEvents, followLogs, type GapOptions } from './records.ts'
+import { followEvents, followLogs, type GapOptions, type LogsOptions } from './records.ts'
 
 let server: ScriptedServer
 beforeAll(async () => {
@@ -20,6 +20,9 @@ const entries =
   (response: ServerResponse) => {
     response.writeHead(200).write(frames.join(''), () => response.destroy())
   }
+/** Says where the stream begins, then breaks the connection. */
+const opens = (position: number) => (response: ServerResponse) =>
+  response.writeHead(200, { 'last-event-id': String(position) }).write(': \n\n', () => response.destroy())
 /** Says that the sandbox is deleted. */
 const gone = (response: ServerResponse) => response.writeHead(404).end('{"error":"sandbox not found"}')
 
@@ -29,7 +32,7 @@ async function all<T>(stream: AsyncIterable<T>): Promise<T[]> {
   return seen
 }
 
-const lines = async (options: GapOptions & { stream?: 'stdout' } = {}) =>
+const lines = async (options: GapOptions & LogsOptions = {}) =>
   (await all(followLogs(scope(), options))).map(({ line }) => line)
 
 const numbers = async (options = {}) => (await all(followEvents(scope(), options))).map(({ number }) => number)
@@ -48,6 +51,17 @@ describe('a followed log', () => {
     const gaps: object[] = []
     expect(await lines({ onGap: (gap) => gaps.push(gap) })).toEqual(['5', '9', '10'])
     expect(gaps).toEqual([{ from: 6, to: 9 }])
+  })
+
+  it('begins where it was opened, also if the connection breaks before its first line', async () => {
+    server.script(opens(4), entries(frame(5)), gone)
+    expect(await lines({ tail: 0 })).toEqual(['5'])
+    expect(server.received[1]?.headers['last-event-id']).toBe('4')
+    // A log that was empty.
+    server.script(opens(0), entries(frame(1)), gone)
+    expect(await lines({ tail: 0 })).toEqual(['1'])
+    server.script(opens(4), entries(frame(9)), gone)
+    await expect(lines({ tail: 0 })).rejects.toMatchObject({ name: 'MissingDataError', from: 5, to: 9 })
   })
 
   it('of one stream has no consecutive numbers', async () => {

@@ -49,6 +49,11 @@ class Numbers {
     this.#onGap = onGap
   }
 
+  /** The last number that is not wanted. */
+  begin(number: number): void {
+    this.#last = number
+  }
+
   take(number: number): void {
     const from = this.#last + 1
     const isGap = this.#last > 0 && number > from
@@ -102,7 +107,9 @@ export async function* followLogs(
   const { stream, tail, onGap, ...call } = options
   const numbers = new Numbers('lines', 0, onGap)
   const request = scope.request(route, { ...call, query: { stream, tail, follow: true } })
-  for await (const { data, id } of follow(scope.transport, request, { isLast: () => false })) {
+  // Without a tail of 0 the first line may have any number.
+  const onPosition = (position: string) => tail === 0 && numbers.begin(Number(position))
+  for await (const { data, id } of follow(scope.transport, request, { isLast: () => false, onPosition })) {
     // Both streams share the numbers, so those of one stream are not consecutive.
     if (stream === undefined || stream === 'both') numbers.take(Number(id))
     yield fromWire<LogLine>(JSON.parse(data))

@@ -104,6 +104,23 @@ async def open_web_socket(url: str, **options: Any) -> ClientConnection:
     return socket
 
 
+class Background:
+    """Work that nobody waits for until the end."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = asyncio.get_running_loop().create_task(work())
+        # The loop holds tasks only weakly.
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def wait(self) -> None:
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+
 class Workers:
     """The same work in several tasks."""
 

@@ -10,17 +10,15 @@ from types import TracebackType
 from typing import Any, Literal, overload
 
 from .._output import ChunkDecoder, CommandLine, Encoding, command_body, wire_encoding, wire_input
-from .._retry import delay_before
-from ..errors import ConnectionError, MissingDataError, NotFoundError, TimeoutError
+from ..errors import ConnectionError, MissingDataError, NotFoundError, ServerError, TimeoutError
 from ..results import OutputChunk
 from ..types import BackgroundExec
 from . import _platform
 from .scope import AsyncScope
+from .streams import AsyncReconnects
 
 WAIT_SECONDS = 60
 """Longest time for which the server waits in one request."""
-MAX_RECONNECTS = 8
-"""Attempts in a row that bring no output."""
 
 
 class AsyncCommand:
@@ -106,7 +104,8 @@ class AsyncCommand:
     ) -> AsyncIterator[Any]:
         transport = self._scope.transport
         decoder = ChunkDecoder(encoding, is_coded=encoding == "bytes")
-        failures = 0
+        reconnects = AsyncReconnects()
+        has_begun = False
         while True:
             cause: Exception | None = None
             try:
@@ -116,11 +115,15 @@ class AsyncCommand:
                     query={"offset": offset, "encoding": wire_encoding(encoding)},
                     headers={"accept": "text/event-stream"},
                 )
+                has_begun = True
+                reconnects.opened()
                 async with _platform.closing(transport.events(response)) as events:
                     async for event in events:
-                        failures = 0
                         data = json.loads(event.data)
                         offset = int(event.id) if event.id is not None else offset
+                        if event.event == "error":
+                            break
+                        reconnects.worked()
                         if event.event == "gap":
                             if on_gap is None:
                                 raise MissingDataError(data["from"], data["to"])
@@ -129,15 +132,12 @@ class AsyncCommand:
                             yield OutputChunk(event.event, decoder.decode(event.event, data["chunk"]), offset or 0)  # type: ignore[arg-type]
                         elif event.event == "exit":
                             return
-                        elif event.event == "error":
-                            break
-            except ConnectionError as error:
+            except (ConnectionError, ServerError) as error:
+                if isinstance(error, ServerError) and not has_begun:
+                    raise
                 cause = error
             # A sandbox that hibernates or an agent that restarts ends the stream without an exit.
-            failures += 1
-            if failures > MAX_RECONNECTS:
-                raise ConnectionError("the output of the command could not be followed") from cause
-            await _platform.sleep(delay_before(failures) or 0)
+            await reconnects.wait(f"the output of the command {self.id}", cause)
 
     async def write(self, stdin: str | bytes) -> None:
         """Writes to the standard input of a command that was started with ``stdin_open`` or ``pty``."""

@@ -14,7 +14,7 @@ from ..errors import NotFoundError
 from ..types import ArchiveUnpacked, FileEntry, FileWritten
 from . import _platform
 from .scope import AsyncScope
-from .watch import AsyncWatch
+from .watch import AsyncWatch, is_no_file
 
 _OCTETS = {"content-type": "application/octet-stream"}
 
@@ -107,7 +107,7 @@ class AsyncFiles:
         try:
             await self.stat(path, user=user)
         except NotFoundError as error:
-            if "sandbox" in error.error:
+            if not is_no_file(error):
                 raise
             return False
         return True

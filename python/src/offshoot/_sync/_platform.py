@@ -101,6 +101,21 @@ def open_web_socket(url: str, **options: Any) -> ClientConnection:
     return socket
 
 
+class Background:
+    """Work that nobody waits for until the end."""
+
+    def __init__(self) -> None:
+        self._threads: list[threading.Thread] = []
+
+    def start(self, work: Callable[[], None]) -> None:
+        self._threads.append(_thread(work))
+
+    def wait(self) -> None:
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+
 class Workers:
     """The same work in several threads."""
 

@@ -15,7 +15,7 @@ from ..errors import NotFoundError
 from ..types import ArchiveUnpacked, FileEntry, FileWritten
 from . import _platform
 from .scope import Scope
-from .watch import Watch
+from .watch import Watch, is_no_file
 
 _OCTETS = {"content-type": "application/octet-stream"}
 
@@ -108,7 +108,7 @@ class Files:
         try:
             self.stat(path, user=user)
         except NotFoundError as error:
-            if "sandbox" in error.error:
+            if not is_no_file(error):
                 raise
             return False
         return True

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 
-from .._config import SILENCE_SECONDS
 from .._retry import delay_before
 from .._sse import ServerSentEvent
 from .._values import QueryValue
@@ -15,9 +14,40 @@ from . import _platform
 from .transport import Transport
 
 MAX_FRUITLESS = 8
-"""Short connections in a row that bring no event."""
-LONG_SECONDS = 2 * SILENCE_SECONDS
-"""So long a connection has worked, even if nothing happened in it."""
+"""Connections in a row that do not work before it gives up, which takes about half a minute."""
+WORKED_SECONDS = 120.0
+"""A connection that was open for so long has worked, even if it brought nothing. The server ends every stream after an
+hour, and a quiet stream must not fail by that."""
+
+
+class Reconnects:
+    """The connections of a stream that continues when one of them ends."""
+
+    def __init__(self) -> None:
+        self._fruitless = 0
+        self._opened_at: float | None = None
+
+    def opened(self) -> None:
+        """The server has accepted the request."""
+        self._opened_at = time.monotonic()
+
+    def worked(self) -> None:
+        """The connection has brought something."""
+        self._fruitless = 0
+
+    def wait(self, what: str, cause: Exception | None) -> None:
+        """Waits after the end of a connection, longer after each that did not work.
+
+        :raises ConnectionError: there were too many of them
+        """
+        open_seconds = 0.0 if self._opened_at is None else time.monotonic() - self._opened_at
+        self._opened_at = None
+        if open_seconds >= WORKED_SECONDS:
+            self._fruitless = 0
+        if self._fruitless >= MAX_FRUITLESS:
+            raise ConnectionError(f"{what}: the stream ends again and again") from cause
+        self._fruitless += 1
+        _platform.sleep(delay_before(self._fruitless) or 0)
 
 
 def follow(
@@ -33,10 +63,9 @@ def follow(
 
     :raises ConnectionError: several attempts in a row have failed
     """
+    reconnects = Reconnects()
     has_begun = False
-    fruitless = 0
     while True:
-        began = time.monotonic()
         headers = {"accept": "text/event-stream"}
         if after is not None:
             headers["last-event-id"] = after
@@ -44,9 +73,13 @@ def follow(
         try:
             response = transport.stream("GET", path, query=query, headers=headers)
             has_begun = True
+            reconnects.opened()
+            if after is None:
+                # The position before the first event, if the server tells it.
+                after = response.headers.get("last-event-id")
             with _platform.closing(transport.events(response)) as events:
                 for event in events:
-                    fruitless = 0
+                    reconnects.worked()
                     after = event.id if event.id is not None else after
                     yield event
                     if is_last(event):
@@ -59,8 +92,4 @@ def follow(
             if not has_begun:
                 raise
             cause = error
-        # The server ends a long stream without harm.
-        fruitless = 0 if time.monotonic() - began > LONG_SECONDS else fruitless + 1
-        if fruitless > MAX_FRUITLESS:
-            raise ConnectionError(f"GET {path}: the stream ends again and again") from cause
-        _platform.sleep(delay_before(fruitless) or 0)
+        reconnects.wait(f"GET {path}", cause)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -13,11 +14,14 @@ import httpx
 from .._config import SILENCE_SECONDS, Config
 from .._retry import delay_before, is_retried
 from .._sse import ServerSentEvent, SseParser
+from .._undo import SECONDS, paths_of
 from .._values import QueryValue, query_string
-from ..errors import APIError, ConnectionError, NotFoundError, TimeoutError, error_of
+from ..errors import APIError, ConflictError, ConnectionError, NotFoundError, OffshootError, TimeoutError, error_of
 from . import _platform
 
 CONNECT_SECONDS = 15.0
+NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+"""After these the server has certainly got nothing."""
 
 Content = Callable[[], Iterator[bytes]]
 """A body that can be produced again for another attempt."""
@@ -29,11 +33,13 @@ class Transport:
     def __init__(self, config: Config, http_client: _platform.HttpClient | None = None) -> None:
         self.config = config
         self._owned = http_client is None
+        self._background = _platform.Background()
         # A search over forks has many streams open at the same time.
         limits = httpx.Limits(max_connections=256, max_keepalive_connections=32, keepalive_expiry=30.0)
         self._http = http_client or _platform.make_http_client(limits=limits, follow_redirects=False)
 
     def close(self) -> None:
+        self._background.wait()
         if self._owned:
             _platform.close_http_client(self._http)
 
@@ -66,16 +72,47 @@ class Transport:
         if creates:
             sent["idempotency-key"] = idempotency_key or str(uuid.uuid4())
         repeatable = creates or (method not in ("POST", "PATCH") if idempotent is None else idempotent)
-        response = self._send(
-            method,
-            path + query_string(query or {}),
-            content=content,
-            body=body,
-            headers=sent,
-            read_seconds=timeout or self.config.timeout,
-            repeatable=repeatable,
-        )
-        return response
+        try:
+            return self._send(
+                method,
+                path + query_string(query or {}),
+                content=content,
+                body=body,
+                headers=sent,
+                read_seconds=timeout or self.config.timeout,
+                repeatable=repeatable,
+            )
+        except BaseException as error:
+            # A key of the caller may be that of another call, too, which wants what was made.
+            if creates and idempotency_key is None and _may_have_begun(error):
+                self._background.start(lambda: self._undo(path, body, sent))
+            raise
+
+    def _undo(self, path: str, body: object, headers: Mapping[str, str]) -> None:
+        """Deletes what a create has made that ended without an answer, and makes sure that it makes nothing later. The
+        server says by the key of the request what it has made.
+        """
+        sent = {**headers, "idempotency-cancel": "true"}
+        end = time.monotonic() + SECONDS
+        while True:
+            try:
+                response = self._send(
+                    "POST", path, content=None, body=body, headers=sent, read_seconds=SECONDS, repeatable=True
+                )
+                break
+            except ConflictError as error:
+                # The first request is still under way after a minute, or it was cancelled.
+                if "has not finished" not in error.error or time.monotonic() > end:
+                    return
+                _platform.sleep(1)
+            except OffshootError:
+                # What is left ends with its lifetime.
+                return
+        for made in paths_of(path, json.loads(response.content)):
+            try:
+                self.request("DELETE", made)
+            except OffshootError:
+                pass
 
     def stream(
         self,
@@ -146,9 +183,7 @@ class Transport:
                 if response is not None:
                     _platform.close_response(response)
                 failure = _connection_error(reason, method, path)
-                may_repeat = repeatable or isinstance(
-                    reason, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-                )
+                may_repeat = repeatable or isinstance(reason, NEVER_ARRIVED)
                 if isinstance(reason, httpx.UnsupportedProtocol):
                     may_repeat = False
             except BaseException:
@@ -201,6 +236,13 @@ def _refusal(response: httpx.Response, method: str, path: str) -> APIError:
     request_id = response.headers.get("x-request-id")
     shown = path.partition("?")[0]
     return error_of(response.status_code, content, request_id=request_id, method=method, path=shown)
+
+
+def _may_have_begun(error: BaseException) -> bool:
+    """Whether the server may carry out the request although the caller has got this instead of an answer."""
+    if isinstance(error, ConnectionError):
+        return not isinstance(error.__cause__, NEVER_ARRIVED)
+    return not isinstance(error, Exception)
 
 
 def _connection_error(reason: httpx.TransportError, method: str, path: str) -> ConnectionError:

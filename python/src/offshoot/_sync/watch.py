@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
-from .._retry import delay_before
 from .._values import QueryValue, shown_path
 from ..errors import ConnectionError, NotFoundError, OffshootError, ServerError
 from ..results import FileChange
 from . import _platform
 from .scope import Scope
-
-MAX_FRUITLESS = 8
-"""Connections in a row that bring no change."""
+from .streams import Reconnects
 
 
 class Watch:
@@ -57,32 +54,38 @@ class Watch:
         :raises OffshootError: the directory is gone, or the VM
         :raises ConnectionError: several attempts in a row to continue have failed
         """
-        fruitless = 0
+        reconnects = Reconnects()
+        reconnects.opened()
         while True:
             cause: Exception | None = None
             try:
                 if self._events is None:
                     self.connect()
+                    reconnects.opened()
                     # Only now: a list that the caller makes before the new watch would miss what follows it.
                     yield FileChange("overflow")
                 for event in self._events:
-                    fruitless = 0
+                    reconnects.worked()
                     data = json.loads(event.data)
                     if event.event == "error":
                         raise OffshootError(data["error"])
                     yield _change(event.event, data)
-            except NotFoundError:
+            except NotFoundError as error:
+                if is_no_file(error):
+                    raise
                 return
             except (ConnectionError, ServerError) as error:
                 cause = error
             # An agent that restarts ends the stream, too.
             self._events = None
-            fruitless += 1
-            if fruitless > MAX_FRUITLESS:
-                raise ConnectionError("the directory could not be watched") from cause
-            _platform.sleep(delay_before(fruitless) or 0)
+            reconnects.wait("the watch of a directory", cause)
 
 
 def _change(kind: Any, data: dict[str, Any]) -> FileChange:
     to = shown_path(data, "to") if "to" in data else None
     return FileChange(kind, shown_path(data, "path"), to, data.get("is_dir", False))
+
+
+def is_no_file(error: NotFoundError) -> bool:
+    """Whether the refusal is about the path, not about the sandbox."""
+    return error.error == "no such file or directory"

@@ -19,11 +19,13 @@ export function formatFrame({ event, data, id }: EventFrame): string {
  * Responds with server-sent events until the source ends, the caller disconnects or `stopping` aborts. Applies
  * backpressure: pulls the next frames from the source after the caller has read the previous ones.
  * @param source yields whole frames, and ends when its signal aborts
+ * @param position before the first frame. A client whose connection breaks before it has an event continues there.
  */
 export async function sendEventStream(
   reply: FastifyReply,
   stopping: AbortSignal,
   source: (signal: AbortSignal) => AsyncIterable<string>,
+  position?: number,
 ): Promise<FastifyReply> {
   const { raw, request } = reply
   const ended = new AbortController()
@@ -33,7 +35,7 @@ export async function sendEventStream(
   if (stopping.aborted || raw.destroyed) end()
   reply.hijack()
   try {
-    await stream(reply, ended.signal, source(ended.signal))
+    await stream(reply, ended.signal, source(ended.signal), position)
   } catch (error) {
     if (!ended.signal.aborted) request.log.error({ err: error, request_id: request.id }, 'event stream failed')
   } finally {
@@ -43,12 +45,18 @@ export async function sendEventStream(
   return reply
 }
 
-async function stream({ raw, request }: FastifyReply, signal: AbortSignal, frames: AsyncIterable<string>) {
+async function stream(
+  { raw, request }: FastifyReply,
+  signal: AbortSignal,
+  frames: AsyncIterable<string>,
+  position: number | undefined,
+) {
   raw.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache',
     'x-accel-buffering': 'no',
     'x-request-id': request.id,
+    ...(position !== undefined && { 'last-event-id': String(position) }),
   })
   raw.write(': connected\n\n')
   const heartbeat = setInterval(() => {

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
-const ALLOWED_HEADERS = 'authorization, content-type, idempotency-key, last-event-id, x-offshoot-org, x-request-id'
-const EXPOSED_HEADERS = 'content-range, idempotent-replayed, link, retry-after, x-request-id'
+const ALLOWED_HEADERS = `authorization, content-type, idempotency-cancel, idempotency-key, last-event-id,
+  x-offshoot-org, x-request-id`.replaceAll(/\s+/g, ' ')
+const EXPOSED_HEADERS = 'content-range, idempotent-replayed, last-event-id, link, retry-after, x-request-id'
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 /** Seconds for which a browser may cache the response to a preflight. */
 const PREFLIGHT_SECONDS = '600'

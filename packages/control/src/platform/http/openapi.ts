@@ -189,7 +189,7 @@ function headerParameters({ config = {} }: RouteOptions): Json[] {
   const { credential, idempotent } = config
   return [
     ...(credential === undefined || credential === 'operator' || credential === 'broker' ? [] : [ORG_HEADER]),
-    ...(idempotent === undefined ? [] : [IDEMPOTENCY_HEADER]),
+    ...(idempotent === undefined ? [] : [IDEMPOTENCY_HEADER, CANCEL_HEADER]),
   ]
 }
 
@@ -210,6 +210,14 @@ const IDEMPOTENCY_HEADER = {
   required: false,
   description: 'Of requests with the same one within 24 hours only the first is carried out.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+const CANCEL_HEADER = {
+  name: 'Idempotency-Cancel',
+  in: 'header',
+  required: false,
+  description:
+    'With `true` and an `Idempotency-Key`: the request is not carried out, now or later. If it was, the answer is that of the first one, which names what to delete.',
+  schema: { type: 'string', enum: ['true'] },
 }
 
 /** Several errors may share a status. The description lists their texts, `x-errors` their names. */

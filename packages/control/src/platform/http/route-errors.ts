@@ -33,7 +33,9 @@ export function errorsOf(route: RouteOptions): readonly ErrorName[] {
   if (docs?.body !== undefined) names.push('invalidJson', 'invalidField')
   if (docs?.query !== undefined) names.push('invalidField')
   if (docs?.body !== undefined || docs?.bodyType !== undefined) names.push('bodyTooLarge')
-  if (idempotent !== undefined) names.push('invalidField', 'idempotencyMismatch', 'idempotencyUnfinished')
+  if (idempotent !== undefined) {
+    names.push('invalidField', 'idempotencyMismatch', 'idempotencyUnfinished', 'idempotencyCancelled')
+  }
   return [...new Set([...names, ...(docs?.errors ?? [])])]
 }
 

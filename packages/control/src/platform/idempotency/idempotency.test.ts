@@ -142,6 +142,48 @@ describe('Idempotency-Key', () => {
     expect(next.body.id).not.toBe(first.body.id)
   })
 
+  describe('with Idempotency-Cancel', () => {
+    const CANCELLED = { status: 409, body: { error: 'the request with this idempotency key was cancelled' } }
+    const cancel = (key: string, body: unknown = BODY) =>
+      call(control.url, 'POST', '/v1/sandboxes', {
+        token: alice.key,
+        body,
+        headers: { 'idempotency-key': key, 'idempotency-cancel': 'true' },
+      })
+
+    it('makes nothing, also when the request itself arrives later', async () => {
+      const before = creates()
+      expect(await cancel('never')).toMatchObject(CANCELLED)
+      expect(await post('never')).toMatchObject(CANCELLED)
+      expect(await post('never', undefined, undefined, { url: other.url })).toMatchObject(CANCELLED)
+      expect(creates()).toBe(before)
+    })
+
+    it('answers with what was made, also if it is still under way', async () => {
+      const { body } = await post('made')
+      expect(await cancel('made')).toMatchObject({ status: 201, body })
+      let settle = () => {}
+      const held = new Promise<void>((resolve) => (settle = resolve))
+      const begun = new Promise<void>((resolve) => {
+        agent.onCreate = async () => {
+          resolve()
+          await held
+          return undefined
+        }
+      })
+      const first = post('under way')
+      await begun
+      const cancelling = cancel('under way')
+      settle()
+      expect((await cancelling).body).toEqual((await first).body)
+    })
+
+    it('is refused for another request', async () => {
+      await post('other')
+      expect(await cancel('other', { template: 'minimal' })).toMatchObject(MISMATCH)
+    })
+  })
+
   it.each(['', 'x'.repeat(256), 'ü'])('is refused as %j', async (key) => {
     expect(await post(key)).toMatchObject({
       status: 400,

@@ -50,6 +50,8 @@ interface Claim {
 }
 
 const HEADER = 'idempotency-key'
+/** A client that has given up on a create learns by it what was made, and makes sure that nothing is made later. */
+const CANCEL_HEADER = 'idempotency-cancel'
 /** Printable ASCII. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 /** Milliseconds for which a repeated request waits for the answer to the first. */
@@ -91,6 +93,7 @@ export function registerIdempotency(app: FastifyInstance, control: Platform): vo
       (await claimOrLook(control, idempotent, claim, request)) ??
       (await wait(control, idempotent, claim, request, waiting))
     if (answer !== 'mine') return replay(reply, answer)
+    if (request.headers[CANCEL_HEADER] !== undefined) throw await cancelled(control, claim)
     request.idempotency = claim
     return undefined
   })
@@ -101,6 +104,14 @@ export function registerIdempotency(app: FastifyInstance, control: Platform): vo
       log.error({ err: error }, 'the answer to an idempotent request was not kept')
     })
   })
+}
+
+/** Keeps the refusal, so that the request gets it, too, should it arrive later. */
+async function cancelled({ database, answers }: Platform, { workspaceId, key, resourceId }: Claim): Promise<ApiError> {
+  const error = new ApiError('idempotencyCancelled')
+  const { status, body } = error
+  await keepAnswer(database.pool, workspaceId, key, resourceId, status, answers.close(JSON.stringify(body)))
+  return error
 }
 
 /** The id for the resource that a create makes. */

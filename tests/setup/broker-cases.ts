@@ -27,6 +27,8 @@ export function brokerCases(of: () => Database, server: () => Offshoot): void {
       rows: Array.from({ length: 2 }, () => [1, '9007199254740993', null, { x: [1] }]),
       count: 2,
       truncated: true,
+      command: 'SELECT',
+      rows_affected: 3,
       duration_ms: expect.any(Number),
     })
     expect(await broker(of(), 'v1/exec', { sql: "update kept set text = 'x' where id <= 3" })).toMatchObject({
@@ -38,7 +40,7 @@ export function brokerCases(of: () => Database, server: () => Offshoot): void {
   it('does all of a transaction, or nothing', async () => {
     expect(await broker(of(), 'v1/transaction', { statements: [insert(2001), insert(1)] })).toMatchObject({
       status: 400,
-      body: { code: '23505', constraint: 'kept_pkey' },
+      body: { code: '23505', constraint: 'kept_pkey', statement: 1 },
     })
     expect(await value(of().connection_url, 'select count(*)::int from kept where id > 2000')).toBe(0)
     const { status, body } = await broker(of(), 'v1/transaction', {

@@ -126,6 +126,8 @@ export const databaseSummary = z.object({
   status: databaseStatus,
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
+  /** Id of the database that this one was branched or restored from, which may be deleted since. */
+  parent_id: z.string().nullable(),
 })
 export type DatabaseSummary = z.infer<typeof databaseSummary>
 
@@ -154,8 +156,6 @@ export const database = databaseSummary.extend({
   disk_mb: z.int(),
   idle_timeout_seconds: z.int(),
   always_on: z.boolean(),
-  /** Id of the database that this one was branched from. */
-  parent_id: z.string().nullable(),
 })
 export type Database = z.infer<typeof database>
 

@@ -1,2 +1,4 @@
+import { databaseRoutes } from './databases/routes.ts'
+
 /** Templates, databases, apps and volumes. */
-export const resourceRoutes = [] as const
+export const resourceRoutes = [...databaseRoutes] as const

@@ -1510,6 +1510,8 @@ export interface components {
       status: components["schemas"]["DatabaseStatus"];
       /** @description RFC 3339, UTC, milliseconds. */
       createdAt: string;
+      /** @description Id of the database that this one was branched or restored from, which may be deleted since. */
+      parentId: string | null;
       /** @description `postgresql://…?sslmode=require`, with the password. */
       connectionUrl: string;
       /** @description Base address of the SQL-over-HTTP broker. */
@@ -1528,8 +1530,6 @@ export interface components {
       diskMb: number;
       idleTimeoutSeconds: number;
       alwaysOn: boolean;
-      /** @description Id of the database that this one was branched from. */
-      parentId: string | null;
     };
     /**
      * @description `provisioning` until PostgreSQL accepts connections. A `hibernated` database wakes at the next connection.
@@ -1546,6 +1546,8 @@ export interface components {
       status: components["schemas"]["DatabaseStatus"];
       /** @description RFC 3339, UTC, milliseconds. */
       createdAt: string;
+      /** @description Id of the database that this one was branched or restored from, which may be deleted since. */
+      parentId: string | null;
     };
     /** @description The credentials and addresses of a database. */
     DatabaseConnection: {

@@ -1003,6 +1003,7 @@ export interface components {
       size: "1g" | "4g" | "16g";
       status: components["schemas"]["DatabaseStatus"];
       created_at: string;
+      parent_id: string | null;
       connection_url: string;
       broker_url: string;
       broker_token: string;
@@ -1016,7 +1017,6 @@ export interface components {
       disk_mb: number;
       idle_timeout_seconds: number;
       always_on: boolean;
-      parent_id: string | null;
     };
     /** @enum {string} */
     DatabaseStatus: "provisioning" | "running" | "hibernated" | "failed";
@@ -1027,6 +1027,7 @@ export interface components {
       size: "1g" | "4g" | "16g";
       status: components["schemas"]["DatabaseStatus"];
       created_at: string;
+      parent_id: string | null;
     };
     DatabaseConnection: {
       connection_url: string;

@@ -36,6 +36,7 @@ export function presentSummary(row: DatabaseRow): DatabaseSummary {
     size,
     status: status === 'provisioning' ? 'provisioning' : STATUS[sandbox ?? 'failed'],
     created_at: created_at.toISOString(),
+    parent_id: row.parent_id,
   }
 }
 
@@ -63,6 +64,5 @@ export function presentDatabase(
     disk_mb: row.disk_mb,
     idle_timeout_seconds: row.idle_timeout_seconds,
     always_on: row.always_on,
-    parent_id: row.parent_id,
   }
 }

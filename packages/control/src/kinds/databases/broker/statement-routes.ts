@@ -5,7 +5,7 @@ import type { AnswerMemory } from './answer-memory.ts'
 import type { Use } from './use.ts'
 import { DEFAULT_TIMEOUT_MS, GRACE_MS, MAX_TIMEOUT_MS } from './connections.ts'
 import { jsonValue } from './json-value.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, refusalOf } from './refusal.ts'
 import { MAX_ROWS, runStatement, type Statement } from './run-statement.ts'
 import { typeNames } from './type-names.ts'
 
@@ -46,13 +46,22 @@ export async function transaction(use: Use, memory: AnswerMemory, body: Body): P
   return onConnection(use, body, MAX_TIMEOUT_MS, async (client, startedAt) => {
     await client.query('begin')
     const results: object[] = []
-    for (const statement of parsed) {
+    for (const [index, statement] of parsed.entries()) {
       const statementAt = performance.now()
-      results.push({ ...(await present(client, statement, memory, maxRows)), duration_ms: since(statementAt) })
+      const result = await present(client, statement, memory, maxRows).catch((error: unknown) => {
+        throw refusalOfStatement(error, index)
+      })
+      results.push({ ...result, duration_ms: since(statementAt) })
     }
     await commit(client)
     return { results, duration_ms: since(startedAt) }
   })
+}
+
+/** `position` counts within one statement, so the caller must know which one. */
+function refusalOfStatement(error: unknown, statement: number): Refusal {
+  const { status, message, fields } = refusalOf(error)
+  return new Refusal(status, message, { ...fields, statement })
 }
 
 /**
@@ -90,7 +99,7 @@ async function present(
   memory: AnswerMemory,
   maxRows: number,
 ): Promise<object> {
-  const { fields, rows, truncated } = await runStatement(client, statement, memory, maxRows)
+  const { fields, rows, truncated, command, rowCount } = await runStatement(client, statement, memory, maxRows)
   const names = await typeNames(
     client,
     fields.map(({ dataTypeID }) => dataTypeID),
@@ -101,6 +110,8 @@ async function present(
     rows: rows.map((row) => row.map((value, index) => jsonValue(value, types[index] ?? 0))),
     count: rows.length,
     truncated,
+    command,
+    rows_affected: rowCount,
   }
 }
 

@@ -93,7 +93,7 @@ function Lines({ label, lines }: { readonly label: string; readonly lines: reado
       onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
         follows.current = scrollHeight - scrollTop - clientHeight < NEAR_END_PX
       }}
-      className="h-[60dvh] overflow-y-auto rounded-lg border bg-surface p-3 font-mono text-xs leading-[18px]"
+      className="max-h-[60dvh] min-h-24 overflow-y-auto rounded-lg border bg-surface p-3 font-mono text-xs leading-[18px]"
     >
       <div className="relative" style={{ height: virtual.getTotalSize() }}>
         <div className="absolute inset-x-0 top-0" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>

@@ -20,7 +20,7 @@ export function ConnectTab() {
   const curl = (token: string) =>
     `curl ${brokerUrl}/v1/query -H 'Authorization: Bearer ${token}' -d '{"sql":"select now()"}'`
   return (
-    <div className="grid gap-5 lg:grid-cols-[2fr_1fr]">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
       <Section title="Connection strings">
         <div className="flex flex-col gap-4">
           <CopyRow label="URL" text={url} masked={hidden} />

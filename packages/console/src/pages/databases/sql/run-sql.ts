@@ -2,12 +2,12 @@ import { ApiError, type DatabaseInfo, type Offshoot } from '@offshoot/sdk'
 import { offsetOfPosition, type StatementText } from './statements.ts'
 
 /** Rows that are shown of each statement. The service sends them in one answer. */
-export const MAX_ROWS = 1000
+const MAX_ROWS = 1000
 /** Milliseconds for one statement. The request has a little longer, because the server's own error says more. */
 const STATEMENT_MS = 60_000
 const REQUEST_MS = STATEMENT_MS + 10_000
 
-export interface ResultColumn {
+interface ResultColumn {
   readonly name: string
   readonly type: string
 }

@@ -18,7 +18,7 @@ interface SchemaRow {
   }[]
 }
 
-/** Tables and views with their columns, without the server's own. */
+/** Tables and views with their columns, without those of the server and of extensions. */
 const READ_SCHEMA = `
   select n.nspname as schema, c.relname as relation,
     case when c.relkind in ('v', 'm') then 'view' else 'table' end as kind,
@@ -30,6 +30,8 @@ const READ_SCHEMA = `
   join pg_namespace n on n.oid = c.relnamespace
   left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'
+    and not exists (
+      select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
   group by c.oid, n.nspname, c.relname, c.relkind
   order by n.nspname, c.relname`
 
@@ -55,7 +57,7 @@ interface SchemaBrowserProps {
 export function SchemaBrowser({ database, onInsert, onOpen }: SchemaBrowserProps) {
   const query = useQuery(schemaQuery(useApi(), database))
   return (
-    <section aria-label="Tables" className="flex min-w-0 flex-col rounded-lg border bg-surface">
+    <section aria-label="Tables" className="flex min-w-0 flex-col self-start rounded-lg border bg-surface">
       <header className="flex items-center justify-between border-b py-1 pr-1 pl-3">
         <h2 className="text-xs font-semibold">Tables</h2>
         <IconButton

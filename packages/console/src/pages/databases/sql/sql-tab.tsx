@@ -13,7 +13,7 @@ import { type PastRun, useHistory } from './history.ts'
 import { type Plan, planOf } from './plan.ts'
 import { PlanView } from './plan-view.tsx'
 import { ResultTable } from './result-table.tsx'
-import { explainSql, MAX_ROWS, placeOfError, type Result, runSql } from './run-sql.ts'
+import { explainSql, placeOfError, type Result, runSql } from './run-sql.ts'
 import { fullName, SchemaBrowser, schemaQuery } from './schema-browser.tsx'
 import { placeOf, statementAt, statementsOf, type StatementText } from './statements.ts'
 
@@ -95,7 +95,7 @@ function Workbench({ database }: { readonly database: DatabaseInfo }) {
     })
   }
   return (
-    <div className="grid min-w-0 gap-4 lg:grid-cols-[16rem_minmax(0,1fr)]">
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-[16rem_minmax(0,1fr)]">
       <SchemaBrowser
         database={database}
         onInsert={(text) => editor.current?.insert(text)}
@@ -176,7 +176,7 @@ function OutcomeView({ outcome }: { readonly outcome: Outcome }) {
           <p className="text-muted">
             {summaryOf(result)}, {duration(result.duration_ms)}
             {index === outcome.results.length - 1 && ` (${duration(outcome.ms)} with the network)`}
-            {result.truncated && `. Only the first ${result.rows.length} are shown, at most ${MAX_ROWS}.`}
+            {result.truncated && `. Only the first ${result.rows.length} are shown.`}
           </p>
           {result.columns.length > 0 && <ResultTable result={result} label={`Rows of result ${index + 1}`} />}
         </section>
@@ -218,7 +218,9 @@ function PastRuns({ runs, onChoose, onClear }: PastRunsProps) {
               onClick={() => onChoose(run)}
             >
               <code className="plaintext min-w-0 grow truncate text-xs">{run.sql.slice(0, 300)}</code>
-              <span className="plaintext max-w-48 shrink-0 truncate text-xs text-muted">{run.outcome}</span>
+              <span className="plaintext hidden max-w-48 shrink-0 truncate text-xs text-muted sm:inline">
+                {run.outcome}
+              </span>
               <span className="shrink-0 text-xs text-muted">
                 <Time at={new Date(run.at).toISOString()} />
               </span>

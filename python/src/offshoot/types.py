@@ -2202,6 +2202,10 @@ class DatabaseSummary(TypedDict):
     """
     RFC 3339, UTC, milliseconds.
     """
+    parent_id: str | None
+    """
+    Id of the database that this one was branched or restored from, which may be deleted since.
+    """
 
 
 class DatabaseConnection(TypedDict):
@@ -3352,6 +3356,10 @@ class Database(TypedDict):
     """
     RFC 3339, UTC, milliseconds.
     """
+    parent_id: str | None
+    """
+    Id of the database that this one was branched or restored from, which may be deleted since.
+    """
     connection_url: str
     """
     `postgresql://…?sslmode=require`, with the password.
@@ -3380,10 +3388,6 @@ class Database(TypedDict):
     """
     idle_timeout_seconds: int
     always_on: bool
-    parent_id: str | None
-    """
-    Id of the database that this one was branched from.
-    """
 
 
 class CreateAppBody(TypedDict):

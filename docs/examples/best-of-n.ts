@@ -4,11 +4,7 @@ import { type Branch, explore, Offshoot, type Sandbox } from '@offshoot/sdk'
 /** What a model would propose, one list for each round. Replace it by a call of your model. */
 const PROPOSALS = [
   ['echo 1 >> /work/numbers', 'echo 5 >> /work/numbers', 'rm -f /work/numbers'],
-  [
-    'echo 2 >> /work/numbers',
-    'cat /work/numbers /work/numbers > /work/twice && mv /work/twice /work/numbers',
-    'exit 1',
-  ],
+  ['echo 2 >> /work/numbers', 'cp /work/numbers /work/n; cat /work/n >> /work/numbers', 'exit 1'],
 ]
 
 /** How good a state is: here the sum of the numbers in a file. For code it could be the number of tests that pass. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 import { rolldown } from 'rolldown'
 import type { Assets } from './layout.ts'
 
@@ -18,19 +18,25 @@ export async function buildAssets(folder: string, index: string): Promise<Assets
   const [theme, style] = [await bundle('theme', 'iife'), await readFile(join(SOURCES, 'style.css'), 'utf8')]
   const [site, requests] = await Promise.all(SCRIPTS.map((name) => bundle(name, 'esm')))
   return {
-    search: await write('search', 'json', index),
-    style: await write('style', 'css', style),
-    theme: await write('theme', 'js', theme),
-    site: await write('site', 'js', site ?? ''),
-    requests: await write('requests', 'js', requests ?? ''),
+    search: await write('search.json', index),
+    style: await write('style.css', style),
+    theme: await write('theme.js', theme),
+    site: await write('site.js', site ?? ''),
+    requests: await write('requests.js', requests ?? ''),
   }
 
-  async function write(name: string, ending: string, content: string): Promise<string> {
-    const hash = createHash('sha256').update(content).digest('hex').slice(0, HASH_CHARS)
-    const path = `assets/${name}-${hash}.${ending}`
+  async function write(name: string, content: string): Promise<string> {
+    const path = assetPath(name, content)
     await writeFile(join(folder, path), content)
     return path
   }
+}
+
+/** The path of a file below the root of the site, with a hash of its content. */
+export function assetPath(name: string, content: string | Buffer): string {
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, HASH_CHARS)
+  const { name: stem, ext } = parse(name)
+  return `assets/${stem}-${hash}${ext}`
 }
 
 async function bundle(name: string, format: 'esm' | 'iife'): Promise<string> {

@@ -42,6 +42,7 @@ ${scripts.map((script) => `<script type="module" src="${to(script)}"></script>`)
 </header>
 <div class="columns">
 <nav id="sidebar" aria-label="Pages">
+<a href="/">Console</a>
 ${sections.map((section) => sidebarSection(section, page, to)).join('\n')}
 </nav>
 <main id="content" tabindex="-1">

@@ -61,6 +61,9 @@ export function renderMarkdown(source: string, resolveLink: ResolveLink): Render
       passages.push({ heading, text: '' })
       return
     }
+    // A screen reader would announce an empty heading of a column.
+    if (token.type === 'th_open' && tokens[index + 1]?.content === '')
+      for (const part of [token, tokens[index + 2]]) if (part !== undefined) part.tag = 'td'
     for (const child of token.children ?? []) resolveIn(child, resolveLink)
     const passage = passages.at(-1)
     if (passage === undefined || tokens[index - 1]?.type === 'heading_open') return

@@ -104,6 +104,11 @@ describe('Markdown', () => {
     expect(render('```ts\n"</code><b>"\n```').html).not.toContain('<b>')
   })
 
+  it('has no empty headings of columns', () => {
+    const { html } = render('| | x |\n|---|---|\n| 1 | 2 |')
+    expect(html).toContain('<tr>\n<td></td>\n<th>x</th>')
+  })
+
   it('gives headings the anchors of a repository viewer', () => {
     const { headings, passages } = render('# `GET /x` & more\n\nText\n\n## Same\n\n## Same\n')
     expect(headings.map(({ anchor }) => anchor)).toEqual(['get-x--more', 'same', 'same-1'])

@@ -9,7 +9,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { apiPages } from './api/pages.ts'
 import type { ApiDocument } from './api/document.ts'
-import { buildAssets } from './assets.ts'
+import { assetPath, buildAssets } from './assets.ts'
 import { escapeHtml } from './html.ts'
 import { type SidebarSection, layOut } from './layout.ts'
 import { BrokenLinks, linkResolver, type Target } from './links.ts'
@@ -24,15 +24,25 @@ const DECISIONS = 'docs/adr'
 const EXAMPLES = 'docs/examples'
 const LANGUAGES: Readonly<Record<string, string>> = { '.ts': 'typescript', '.py': 'python', '.yml': 'yaml' }
 
+interface Image {
+  /** In the repository. */
+  readonly source: string
+  /** On the site. */
+  readonly path: string
+  readonly content: Buffer
+}
+
 /**
  * Writes the site to a folder, which it makes.
  * @param root the repository
  * @throws BrokenLinks if a page links to a file or heading that is not part of the site
  */
 export async function buildSite(root: string, folder: string): Promise<void> {
-  const sections = await sectionsOf(root)
+  const images = await imagesOf(root)
+  const sections = await sectionsOf(root, images)
   const pages = sections.flatMap((section) => section.pages)
   const assets = await buildAssets(folder, searchIndex(pages))
+  for (const { path, content } of images) await writeFile(join(folder, path), content)
   for (const page of pages) {
     const path = join(folder, `${page.path}.html`)
     await mkdir(dirname(path), { recursive: true })
@@ -41,13 +51,14 @@ export async function buildSite(root: string, folder: string): Promise<void> {
 }
 
 /** The sidebar with its pages. @throws BrokenLinks */
-async function sectionsOf(root: string): Promise<SidebarSection[]> {
+async function sectionsOf(root: string, images: readonly Image[]): Promise<SidebarSection[]> {
   const planned = outline(await filesIn(root, DECISIONS), await filesIn(root, EXAMPLES))
   const sources = planned.flatMap((section) => section.pages)
   const texts = new Map(
     await Promise.all(sources.map(async (source) => [source, await readSource(root, source)] as const)),
   )
   const targets = new Map([...texts].map(([source, text]) => [source, targetOf(source, text)]))
+  for (const { source, path } of images) targets.set(source, { path, anchors: new Set() })
   const broken: string[] = []
   const pageOf = (source: string): Page => renderPage(source, texts.get(source) ?? '', targets, broken)
   const sections = planned.map(({ title, pages, isLong = false }) => ({ title, pages: pages.map(pageOf), isLong }))
@@ -55,6 +66,17 @@ async function sectionsOf(root: string): Promise<SidebarSection[]> {
   const reference = sections.findIndex(({ title }) => title === 'Reference')
   const api = { title: 'API', pages: apiPages(await readApi(root)), isLong: true }
   return sections.toSpliced(reference + 1, 0, api)
+}
+
+/** The pictures in docs/, under names that change with their content. */
+async function imagesOf(root: string): Promise<Image[]> {
+  const sources = (await filesIn(root, 'docs')).filter((name) => /\.(svg|png)$/.test(name))
+  return Promise.all(
+    sources.map(async (source) => {
+      const content = await readFile(join(root, source))
+      return { source, path: assetPath(basename(source), content), content }
+    }),
+  )
 }
 
 async function filesIn(root: string, folder: string): Promise<string[]> {

@@ -53,8 +53,8 @@ export type MachineInputs = Pick<FingerprintInputs, 'qemu' | 'machine'>
 /** Twice the error of a measurement (`machine/host/tsc.ts`): at most 86 s per day. */
 const COUNTER_TOLERANCE = 0.001
 
-/** The options that define the guest's machine. All others concern the host: sockets, files, confinement. */
-const STATE_OPTIONS = new Set(['-M', '-cpu', '-m', '-smp', '-device', '-global'])
+/** The options that define the guest's machine. All others concern the host: sockets, files, confinement, threads. */
+const STATE_OPTIONS = new Set(['-M', '-cpu', '-m', '-smp', '-device'])
 
 export function stateOptions(args: readonly string[]): string[] {
   return args.filter((_arg, at) => STATE_OPTIONS.has(args[at] ?? '') || STATE_OPTIONS.has(args[at - 1] ?? ''))

@@ -132,6 +132,11 @@ describe('the fingerprint of a device state', () => {
     expect(await machineFingerprint({ ...inputs, ...change })).not.toBe(await machineFingerprint(inputs))
   })
 
+  it('is that of checkpoints which agents made before', async () => {
+    // Written by the agent of commit de526f32 for this machine.
+    expect(await machineFingerprint(inputs)).toBe('0a5001c22b7ca3667ddb59b03472e79b')
+  })
+
   it('is known in its earlier form', async () => {
     // Written by the agent of commit 136b9a6 for this machine.
     const earlier = { ...inputs, machine: { ...machine, vcpus: 1, memoryMib: 512, network: 'tap' as const } }

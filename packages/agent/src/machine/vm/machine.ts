@@ -41,6 +41,12 @@ export const TRANSLATION_CACHE_MIB = 128
  * clear and copy in words: a page fault costs 6 µs instead of 9, 64 KiB through a pipe 60 instead of 300.
  */
 const TCG_CPU = 'max,erms=off,fsrm=off'
+/**
+ * A device handles a notification of the guest before the guest continues. By default QEMU leaves it to another thread, and
+ * interrupts the guest afterwards. The balloon's interrupt is lost, because QEMU takes pin 0 of each I/O APIC for that of the
+ * timer. The guest then waits forever, and never gets back the memory that it reported as free (docs/adr/0039-newer-qemu.md).
+ */
+const IMMEDIATE_NOTIFICATIONS = 'virtio-mmio.ioeventfd=off'
 /** QEMU's models that stand for the host's CPU. */
 export const HOST_CPU = 'host'
 const MAX_CPU = 'max'
@@ -130,6 +136,7 @@ export function machineArguments(
     ['-M', 'microvm,acpi=on,rtc=on,memory-backend=ram'],
     ['-accel', accelerator === 'tcg' ? `tcg,thread=${thread},tb-size=${TRANSLATION_CACHE_MIB}` : 'kvm'],
     ['-cpu', accelerator === 'tcg' ? TCG_CPU : (kvm?.cpu ?? HOST_CPU)],
+    ['-global', IMMEDIATE_NOTIFICATIONS],
     ['-m', String(memoryMib), '-smp', String(vcpus)],
     ['-object', memoryBackend(memoryMib, memory)],
     ['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot'],

@@ -61,8 +61,10 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
-  it('returns memory that a guest has freed to the host', async () => {
+  it('returns memory that a guest has freed to the host, and the guest can use it again', async () => {
     const { id } = await agent.created()
+    const freeMib = async () => Number(await agent.sh(id, "awk '/^MemFree:/ { print int($2 / 1024) }' /proc/meminfo"))
+    const freeBefore = await freeMib()
     const [vm] = await agent.vms()
     const dirtyMib = async () => {
       const rollup = await readFile(`/proc/${vm?.process.pid}/smaps_rollup`, 'utf8')
@@ -72,6 +74,7 @@ describe('create, exec, delete', () => {
     const filledMib = await dirtyMib()
     await agent.sh(id, 'rm /run/filled')
     await eventually('16 MiB fewer', async () => (await dirtyMib()) < filledMib - 16)
+    await eventually('the guest has all of it', async () => (await freeMib()) > freeBefore - 8)
     await agent.delete(id)
   })
 

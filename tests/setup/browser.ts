@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { WebSocket } from 'ws'
 import { until } from './until.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
+export const CHROMIUM = '/usr/bin/chromium'
 export const hasBrowser = existsSync(CHROMIUM)
 
 const FLAGS = [

@@ -34,8 +34,9 @@ export function createAppRouter(queries: QueryClient) {
     context: { queries },
     defaultPreload: 'intent',
     defaultPendingComponent: Loading,
-    defaultErrorComponent: ({ error, reset }) => <ErrorPanel error={error} retry={reset} />,
+    defaultErrorComponent: ({ error, reset }) => <ErrorPanel error={error} retry={reset} ofPage />,
     defaultNotFoundComponent: NotFound,
+    notFoundMode: 'root',
     scrollRestoration: true,
   })
 }

@@ -61,7 +61,7 @@ export function Shell() {
           <span className="grow text-left">Go to…</span>
           <kbd className="font-sans text-xs">Ctrl K</kbd>
         </Button>
-        <Navigation />
+        <Navigation onChoose={() => setMenuOpenAt(null)} />
         <div className="mt-auto flex flex-col gap-1">
           <a
             href="/docs/"
@@ -93,7 +93,7 @@ export function Brand() {
   )
 }
 
-function Navigation() {
+function Navigation({ onChoose }: { readonly onChoose: () => void }) {
   const { can } = useSession()
   return (
     <nav aria-label="Pages" className="flex flex-col gap-3">
@@ -105,6 +105,7 @@ function Navigation() {
               <li key={to}>
                 <Link
                   to={to}
+                  onClick={onChoose}
                   className="flex items-center gap-2.5 rounded-md px-2 py-1.5 text-muted no-underline hover:bg-raised hover:text-ink"
                   activeProps={{ className: '!bg-accent-soft !text-ink font-medium', 'aria-current': 'page' }}
                 >

@@ -6,11 +6,13 @@ import { Panel } from '../ui/error-panel.tsx'
 /** An address without a page. */
 export function NotFound() {
   return (
-    <Panel icon={<Ghost size={28} aria-hidden />} title="Page not found" role="alert">
-      <p className="text-muted">There is no page at this address.</p>
-      <Link to="/" className={buttonClasses('plain')}>
-        Go to the start
-      </Link>
-    </Panel>
+    <main>
+      <Panel icon={<Ghost size={28} aria-hidden />} title="Page not found" role="alert" ofPage>
+        <p className="text-muted">There is no page at this address.</p>
+        <Link to="/" className={buttonClasses('plain')}>
+          Go to the start
+        </Link>
+      </Panel>
+    </main>
   )
 }

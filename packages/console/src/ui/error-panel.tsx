@@ -48,8 +48,15 @@ export function ErrorText({ error }: { readonly error: unknown }) {
   )
 }
 
+interface ErrorPanelProps {
+  readonly error: unknown
+  readonly retry?: () => void
+  /** It stands instead of a whole page. */
+  readonly ofPage?: boolean
+}
+
 /** Instead of a page or a part of one. */
-export function ErrorPanel({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+export function ErrorPanel({ error, retry, ofPage = false }: ErrorPanelProps) {
   const { reset } = useQueryErrorResetBoundary()
   const { icon: Icon, title, text, requestId } = explain(error)
   const again = () => {
@@ -57,7 +64,7 @@ export function ErrorPanel({ error, retry }: { readonly error: unknown; readonly
     retry?.()
   }
   return (
-    <Panel icon={<Icon size={28} aria-hidden />} title={title} role="alert">
+    <Panel icon={<Icon size={28} aria-hidden />} title={title} role="alert" ofPage={ofPage}>
       <p className="plaintext max-w-prose text-muted">{text}</p>
       {requestId !== null && <p className="font-mono text-xs text-muted">request {requestId}</p>}
       {retry !== undefined && <Button onClick={again}>Try again</Button>}
@@ -69,15 +76,18 @@ interface PanelProps {
   readonly icon: ReactNode
   readonly title: string
   readonly role?: 'alert' | 'status'
+  /** It stands instead of a whole page. */
+  readonly ofPage?: boolean
   readonly children?: ReactNode
 }
 
 /** The middle of an otherwise empty page. */
-export function Panel({ icon, title, role, children }: PanelProps) {
+export function Panel({ icon, title, role, ofPage = false, children }: PanelProps) {
+  const Heading = ofPage ? 'h1' : 'h2'
   return (
     <div role={role} className="flex flex-col items-center gap-3 px-4 py-16 text-center">
       <div className="text-muted">{icon}</div>
-      <h2 className="text-base font-semibold">{title}</h2>
+      <Heading className="text-base font-semibold">{title}</Heading>
       {children}
     </div>
   )

@@ -8,13 +8,15 @@ const SHOW_WAIT_MS = 150
 
 interface QueryViewProps<T> {
   readonly query: UseQueryResult<T>
+  /** The data is what the whole page is about. */
+  readonly ofPage?: boolean
   readonly children: (data: T) => ReactNode
 }
 
 /** The data of a query, or its picture while it is loading or failed. Old data stays when a later request fails. */
-export function QueryView<T>({ query, children }: QueryViewProps<T>) {
+export function QueryView<T>({ query, ofPage = false, children }: QueryViewProps<T>) {
   if (query.data !== undefined) return children(query.data)
-  if (query.isError) return <ErrorPanel error={query.error} retry={() => void query.refetch()} />
+  if (query.isError) return <ErrorPanel error={query.error} retry={() => void query.refetch()} ofPage={ofPage} />
   return <Loading />
 }
 

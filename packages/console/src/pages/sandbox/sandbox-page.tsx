@@ -16,6 +16,7 @@ const route = getRouteApi('/member/sandboxes/$id')
 const TABS = [
   { label: 'Terminal', to: '/sandboxes/$id/terminal' },
   { label: 'Overview', to: '/sandboxes/$id/overview' },
+  { label: 'Lineage', to: '/sandboxes/$id/lineage' },
   { label: 'Files', to: '/sandboxes/$id/files' },
   { label: 'Changes', to: '/sandboxes/$id/changes' },
   { label: 'Commands', to: '/sandboxes/$id/commands' },

@@ -86,7 +86,13 @@ const overview = createRoute({
   component: lazyRouteComponent(() => import('../sandbox/overview/overview-page.tsx'), 'OverviewPage'),
 })
 
+const lineage = createRoute({
+  getParentRoute: () => sandbox,
+  path: '/lineage',
+  component: lazyRouteComponent(() => import('../lineage/lineage-page.tsx'), 'LineagePage'),
+})
+
 export const sandboxRoutes = [
   sandboxes,
-  sandbox.addChildren([index, terminal, overview, files, changes, commands, ports, logs, timeline, metrics]),
+  sandbox.addChildren([index, terminal, overview, lineage, files, changes, commands, ports, logs, timeline, metrics]),
 ] as const

@@ -1,20 +1,20 @@
 import type { SandboxInfo } from '@offshoot/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { Boxes, Plus, Trash2 } from 'lucide-react'
+import { Plus, Trash2 } from 'lucide-react'
 import { useDeferredValue, useMemo, useState } from 'react'
 import { useSession } from '../../session/session.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { useConfirm } from '../../ui/confirm.tsx'
 import { INPUT_CLASSES } from '../../ui/field.tsx'
-import { Panel } from '../../ui/error-panel.tsx'
 import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import type { SandboxesSearch } from './search.ts'
 import { CreateSandboxDialog } from './create-sandbox-dialog.tsx'
+import { FirstSandbox } from './first-sandbox.tsx'
 import { sandboxesQuery, useSandboxListUpdates } from './sandbox-queries.ts'
 
 const route = getRouteApi('/member/sandboxes')
@@ -68,24 +68,9 @@ export function SandboxesPage() {
         </Button>
       }
     >
-      <QueryView query={query}>
-        {(all) => (all.length === 0 ? <Empty onCreate={() => setNew(true)} /> : <List all={all} />)}
-      </QueryView>
+      <QueryView query={query}>{(all) => (all.length === 0 ? <FirstSandbox /> : <List all={all} />)}</QueryView>
       {search.new === true && <CreateSandboxDialog onClose={() => setNew(false)} />}
     </Page>
-  )
-}
-
-function Empty({ onCreate }: { readonly onCreate: () => void }) {
-  return (
-    <Panel icon={<Boxes size={28} aria-hidden />} title="No sandboxes yet">
-      <p className="max-w-prose text-muted">
-        A sandbox is a small virtual machine that starts in a fraction of a second, and can be forked while it runs.
-      </p>
-      <Button look="primary" icon={<Plus size={16} aria-hidden />} onClick={onCreate}>
-        New sandbox
-      </Button>
-    </Panel>
   )
 }
 

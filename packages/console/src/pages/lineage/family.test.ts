@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { familyOf, layOut, leavesOf, NODE, type Relative, withDistinctNames } from './family.ts'
+
+const relative = (id: string, parentId: string | null, more: Partial<Relative> = {}): Relative => ({
+  id,
+  parentId,
+  kind: 'sandbox',
+  name: id,
+  status: 'running',
+  createdAt: `2026-01-01T00:00:0${id.length}.000Z`,
+  forkTreeId: null,
+  ...more,
+})
+
+const FAMILY = [
+  relative('a', null),
+  relative('ab', 'a'),
+  relative('ac', 'a', { kind: 'snapshot', status: 'available' }),
+  relative('acd', 'ac'),
+  relative('abe', 'ab', { status: 'deleted' }),
+]
+
+describe('a family', () => {
+  it('is everybody with the same ancestor, seen from any of them', () => {
+    const all = [...FAMILY, relative('x', null), relative('xy', 'x')]
+    for (const { id } of FAMILY) expect(familyOf(all, id)).toEqual(FAMILY)
+    expect(familyOf(all, 'unknown')).toEqual([])
+  })
+
+  it('holds together children whose parent is not known any more', () => {
+    const all = [relative('b', 'gone'), relative('c', 'gone'), relative('d', 'other')]
+    expect(familyOf(all, 'b').map(({ id }) => id)).toEqual(['b', 'c'])
+  })
+
+  it('ends a circle, which a broken list could have', () => {
+    expect(familyOf([relative('a', 'b'), relative('b', 'a')], 'a').length).toBeGreaterThan(0)
+  })
+
+  it('has the running sandboxes without living children as leaves', () => {
+    expect(leavesOf(FAMILY).map(({ id }) => id)).toEqual(['ab', 'acd'])
+  })
+})
+
+describe('names in a family', () => {
+  it('that several have get a part of the id', () => {
+    const family = [
+      relative('abcdef', null, { name: 'x' }),
+      relative('bcdefg', null, { name: 'x' }),
+      relative('c', null),
+    ]
+    expect(withDistinctNames(family).map(({ name }) => name)).toEqual(['x abcd', 'x bcde', 'c'])
+  })
+})
+
+describe('the picture of a family', () => {
+  it('places each once, children to the right of their parent, and nobody over another', () => {
+    const placed = layOut(FAMILY)
+    expect(placed.map(({ relative: { id } }) => id).toSorted()).toEqual(FAMILY.map(({ id }) => id).toSorted())
+    const at = new Map(placed.map((each) => [each.relative.id, each]))
+    for (const { relative: each, x } of placed)
+      if (each.parentId !== null) expect(x).toBeGreaterThan((at.get(each.parentId)?.x ?? 0) + NODE.width)
+    for (const one of placed)
+      for (const other of placed)
+        if (one !== other && one.x === other.x) expect(Math.abs(one.y - other.y)).toBeGreaterThanOrEqual(NODE.height)
+  })
+
+  it('places two hundred', () => {
+    const many = Array.from({ length: 200 }, (_, n) =>
+      relative(`n${n}`, n === 0 ? null : `n${Math.floor((n - 1) / 3)}`),
+    )
+    expect(layOut(many)).toHaveLength(200)
+  })
+})

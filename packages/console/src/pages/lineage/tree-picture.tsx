@@ -1,0 +1,104 @@
+import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react'
+import { Boxes, Camera } from 'lucide-react'
+import { memo, useMemo } from 'react'
+import { useIsDark } from '../../layout/theme.ts'
+import { StatusBadge } from '../../ui/badge.tsx'
+import { classes } from '../../ui/classes.ts'
+import { Time } from '../../ui/time.tsx'
+import { layOut, NODE, type Relative } from './family.ts'
+import '@xyflow/react/dist/style.css'
+
+type FamilyNode = Node<{ readonly relative: Relative; readonly isHere: boolean }, 'relative'>
+
+interface TreePictureProps {
+  readonly family: readonly Relative[]
+  /** The sandbox whose page this is. */
+  readonly here: string
+  readonly selected: ReadonlySet<string>
+  readonly onSelect: (id: string, adds: boolean) => void
+}
+
+const NODE_TYPES = { relative: memo(RelativeNode) }
+const FIT = { padding: 0.15, maxZoom: 1 } as const
+
+/** The family as a tree. A click selects, and with Ctrl, Cmd or Shift adds to the selection. */
+export function TreePicture({ family, here, selected, onSelect }: TreePictureProps) {
+  const isDark = useIsDark()
+  const placed = useMemo(() => layOut(family), [family])
+  const nodes = useMemo(
+    () =>
+      placed.map(({ relative, x, y }): FamilyNode => ({
+        id: relative.id,
+        type: 'relative',
+        position: { x, y },
+        data: { relative, isHere: relative.id === here },
+        selected: selected.has(relative.id),
+        width: NODE.width,
+        height: NODE.height,
+        ariaLabel: `${relative.kind} ${relative.name}, ${relative.status}`,
+      })),
+    [placed, here, selected],
+  )
+  const edges = useMemo(() => {
+    const ids = new Set(family.map(({ id }) => id))
+    return family.flatMap(({ id, parentId }): Edge[] =>
+      parentId !== null && ids.has(parentId) ? [{ id: `${parentId}:${id}`, source: parentId, target: id }] : [],
+    )
+  }, [family])
+  return (
+    <div className="h-[60dvh] min-h-80 overflow-hidden rounded-lg border bg-surface [&_.react-flow]:[--xy-background-color:var(--surface)]">
+      <ReactFlow
+        aria-label="Lineage"
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={NODE_TYPES}
+        colorMode={isDark ? 'dark' : 'light'}
+        fitView
+        fitViewOptions={FIT}
+        minZoom={0.1}
+        maxZoom={2}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        selectNodesOnDrag={false}
+        onlyRenderVisibleElements
+        proOptions={{ hideAttribution: true }}
+        onNodeClick={(event, { id }) => onSelect(id, event.ctrlKey || event.metaKey || event.shiftKey)}
+        onNodesChange={(changes) => {
+          // Enter on a focused node.
+          for (const change of changes) if (change.type === 'select' && change.selected) onSelect(change.id, false)
+        }}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  )
+}
+
+function RelativeNode({ data: { relative, isHere }, selected }: NodeProps<FamilyNode>) {
+  const { kind, name, status, createdAt } = relative
+  const Icon = kind === 'sandbox' ? Boxes : Camera
+  return (
+    <div
+      className={classes(
+        'flex h-full w-full flex-col justify-between rounded-md border bg-raised px-2.5 py-1.5 text-xs text-ink',
+        kind === 'snapshot' && 'border-dashed',
+        status === 'deleted' && 'opacity-60',
+        selected ? 'border-accent ring-2 ring-accent' : 'border-line-strong/50',
+      )}
+    >
+      <Handle type="target" position={Position.Left} className="invisible" />
+      <span className="flex items-center gap-1.5 font-medium">
+        <Icon size={13} aria-hidden className="shrink-0" />
+        <span className="plaintext truncate">{name}</span>
+        {isHere && <span className="ml-auto shrink-0 text-accent">this one</span>}
+      </span>
+      <span className="flex items-center justify-between gap-2 text-muted">
+        <StatusBadge status={status} />
+        <Time at={createdAt} />
+      </span>
+      <Handle type="source" position={Position.Right} className="invisible" />
+    </div>
+  )
+}

@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser } from './setup/browser.ts'
+import { Console } from './setup/console.ts'
+import type { Offshoot } from './setup/offshoot.ts'
+import { borrow, giveBack } from './setup/server-pool.ts'
+
+describe.skipIf(!hasBrowser)('the lineage page', () => {
+  let offshoot: Offshoot
+  let console: Console
+  let root: string
+  beforeAll(async () => {
+    offshoot = await borrow()
+    console = await Console.start(offshoot)
+    await console.signIn()
+    root = (await offshoot.create({ template: 'minimal', metadata: { name: 'root' } })).id
+  })
+  afterAll(async () => {
+    await console?.stop()
+    await giveBack()
+  })
+
+  const picture = () => console.page.getByRole('application', { name: 'Lineage' })
+  const node = (name: RegExp) => picture().getByRole('group', { name })
+
+  it('forks from a node, and shows the children', async () => {
+    const { page } = console
+    await console.goto(`/sandboxes/${root}/lineage`)
+    await node(/sandbox root, running/).click()
+    await page.getByRole('status').getByText('sandbox root').waitFor()
+    await page.getByRole('main').getByRole('button', { name: 'Fork' }).last().click()
+    await page.getByLabel('Children').fill('17')
+    await page.getByText('A number from 1 to 16.').waitFor()
+    await page.getByLabel('Children').fill('3')
+    await page.getByRole('dialog').getByRole('button', { name: 'Fork' }).click()
+    await node(/sandbox root [0-9a-f]{4}, running/)
+      .nth(3)
+      .waitFor()
+    expect(await console.violations()).toEqual([])
+  })
+
+  it('runs a command in all leaves, and shows where they differ', async () => {
+    const { page } = console
+    const { body } = await offshoot.request('GET', '/v1/sandboxes')
+    const children = (body as { id: string; parent_id: string | null }[]).filter((each) => each.parent_id === root)
+    for (const [index, { id }] of children.entries())
+      await offshoot.exec(id, `echo ${index === 0 ? 'odd' : 'even'} >/answer; echo ${index} >"/only <b>${index}</b>"`)
+    await page.getByRole('textbox', { name: 'Command' }).fill('cat /answer; test "$(cat /answer)" = even')
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.getByRole('table', { name: 'Results' }).getByText('exit code 0').nth(1).waitFor()
+    await page.getByRole('table', { name: 'Results' }).getByText('exit code 1').waitFor()
+    await page.getByRole('cell', { name: 'B', exact: true }).waitFor()
+    const outputs = page.locator('.cm-content')
+    await outputs.getByText('even').waitFor()
+    await outputs.getByText('odd').waitFor()
+
+    await page.getByRole('button', { name: 'Compare' }).click()
+    const files = page.getByRole('table', { name: 'Changed files' })
+    await files.getByRole('button', { name: '/only <b>1</b>' }).waitFor()
+    expect(await files.getByText('/etc/hostname').count()).toBe(0)
+    await files.getByRole('button', { name: '/answer' }).click()
+    await page.getByLabel('In', { exact: true }).selectOption({ index: 1 })
+    await page.getByLabel('beside', { exact: true }).selectOption({ index: 2 })
+    await page.getByRole('heading', { name: '/answer' }).waitFor()
+    expect(await console.violations()).toEqual([])
+    expect(console.problems).toEqual([])
+  })
+
+  it('promotes one, and its siblings go', async () => {
+    const { page } = console
+    await node(/sandbox root [0-9a-f]{4}, running/)
+      .last()
+      .click()
+    await page.getByRole('button', { name: 'Promote' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    // The promoted one has a family of its own.
+    await node(/sandbox root, running/).waitFor()
+    expect(await picture().getByRole('group').count()).toBe(1)
+    expect(((await offshoot.request('GET', '/v1/sandboxes')).body as unknown[]).length).toBe(2)
+    expect(console.problems).toEqual([])
+  })
+})

@@ -8,7 +8,7 @@ const PAGE = 100
 type EntryOf<R extends Route> = RouteAnswer<R> extends readonly (infer T)[] ? T : never
 
 interface Pages<T> {
-  readonly query: UseInfiniteQueryResult<unknown>
+  readonly query: UseInfiniteQueryResult
   /** Undefined before the first page. */
   readonly rows: readonly T[] | undefined
   /** Reads the next page, if there is one. */

@@ -12,6 +12,7 @@ import { GitHost } from './setup/git-host.ts'
 import { call } from './setup/http.ts'
 import { nodeApp } from './setup/node-app.ts'
 import { Offshoot } from './setup/offshoot.ts'
+import { runTutorial } from './setup/tutorial.ts'
 import { until } from './setup/until.ts'
 
 /** The repository in the documentation. */
@@ -136,6 +137,10 @@ describe('templates', () => {
 })
 
 describe('apps', () => {
+  it('are deployed as the tutorial shows', async () => {
+    expect(await runTutorial(offshoot, [7], { [REPOSITORY]: git.urlOf('site') })).toEqual([])
+  })
+
   it('are deployed with their log, followed without a gap, rolled back and deleted', async () => {
     await examples('Apps')
     const app = await cli.json(['app', 'show', 'site'])

@@ -2,6 +2,7 @@ import type { CodeContext } from '@offshoot/contract/code'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Offshoot } from './setup/offshoot.ts'
 import { codeResultCases } from './setup/code-result-cases.ts'
+import { linesOfExample } from './setup/documented-examples.ts'
 import { type AskedCode, openCode, ranCode } from './setup/run-code.ts'
 import { until } from './setup/until.ts'
 
@@ -265,3 +266,15 @@ describe('a sandbox', { timeout: TEST_MS }, () => {
     await offshoot.request('DELETE', `/v1/sandboxes/${minimal}`)
   })
 })
+
+it(
+  'the example code-interpreter.ts keeps variables from step to step, and in a fork',
+  { timeout: TEST_MS },
+  async () => {
+    expect(await linesOfExample('code-interpreter.ts', offshoot)).toEqual([
+      "{'Bern': 8, 'Bonn': 4}",
+      'AttributeError',
+      'fork: 109 original: 12',
+    ])
+  },
+)

@@ -5,6 +5,8 @@ import { cliDatabaseCases } from './setup/cli-database-cases.ts'
 import { broker, cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { sdkDatabaseCases } from './setup/sdk-database-cases.ts'
+import { linesOfExample } from './setup/documented-examples.ts'
+import { runTutorial } from './setup/tutorial.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
@@ -264,5 +266,17 @@ describe('the life of a database', () => {
 })
 
 describe('databases', () => {
+  it('are branched as the tutorial shows', async () => {
+    expect(await runTutorial(offshoot, [6])).toEqual([])
+  })
+
+  it('give each test a branch, in the example branch-per-test.ts', async () => {
+    expect((await linesOfExample('branch-per-test.ts', offshoot)).toSorted()).toEqual([
+      'passed: adds a person',
+      'passed: deletes a person',
+      'the prepared database is unchanged',
+    ])
+  })
+
   cliDatabaseCases(() => offshoot)
 })

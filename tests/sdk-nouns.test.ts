@@ -16,7 +16,7 @@ import {
 } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { providerSettings } from './setup/app-preview-cases.ts'
-import { examplesOf, runExample } from './setup/documented-examples.ts'
+import { examplesOf, linesOfExample, runExample } from './setup/documented-examples.ts'
 import { GitHost } from './setup/git-host.ts'
 import { nodeApp } from './setup/node-app.ts'
 import { Offshoot } from './setup/offshoot.ts'
@@ -239,6 +239,17 @@ describe('the documented examples', () => {
     const ran = await runExample(code, offshoot, { replaced, files: { 'image.tar': await archive() } })
     expect(ran).toMatchObject({ exitCode: 0, stderr: '' })
   })
+})
+
+it('the example preview-per-pull-request.ts makes an app for a pull request, and removes it', async () => {
+  const env = { REPOSITORY: git.urlOf('site'), PULL_NUMBER: '7' }
+  expect(await linesOfExample('preview-per-pull-request.ts', offshoot, env)).toEqual([
+    expect.stringMatching(/^created http\S+$/),
+  ])
+  expect(await linesOfExample('preview-per-pull-request.ts', offshoot, { ...env, CLOSED: '1' })).toEqual([
+    'removed pull-7',
+  ])
+  expect((await client.apps.list().all()).filter(({ info }) => info.name === 'pull-7')).toEqual([])
 })
 
 describe('objects of others', () => {

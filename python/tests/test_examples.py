@@ -23,6 +23,10 @@ def blocks() -> Iterator[object]:
         for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.S)):
             need = next((name for name, word in NEEDS.items() if word in block), "any")
             yield pytest.param(block, id=f"{page.stem}-{number}-{need}")
+    for program in sorted((PROJECT.parent / "docs/examples").glob("*.py")):
+        text = program.read_text()
+        need = next((name for name, word in NEEDS.items() if word in text), "any")
+        yield pytest.param(text, id=f"{program.stem}-{need}")
 
 
 @pytest.mark.parametrize("block", list(blocks()))

@@ -138,7 +138,8 @@ describe('the SDK for Python', () => {
     for (const name of ['tests', 'examples', 'README.md', 'pyproject.toml']) {
       await cp(join(project, name), join(folder, 'program', name), { recursive: true })
     }
-    await cp(join(repository, 'docs/sdk-python.md'), join(folder, 'docs/sdk-python.md'))
+    for (const name of ['docs/sdk-python.md', 'docs/examples'])
+      await cp(join(repository, name), join(folder, name), { recursive: true })
     const others = Object.keys(WITH_TEMPLATES).map((name) => `not ${name}`)
     expect(await report(server(), others.join(' and '))).toMatch(ALL_PASSED)
   })

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { expect } from 'vitest'
 import type { Offshoot } from './offshoot.ts'
 
 const repository = resolve(import.meta.dirname, '../..')
@@ -30,10 +31,12 @@ interface Surroundings {
   readonly replaced?: Readonly<Record<string, string>>
   /** What the example finds in its folder. */
   readonly files?: Readonly<Record<string, Uint8Array>>
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs an example as a program of its own, for which the environment names the service and the key. */
-export async function runExample(code: string, offshoot: Offshoot, { replaced = {}, files = {} }: Surroundings = {}) {
+export async function runExample(code: string, offshoot: Offshoot, around: Surroundings = {}) {
+  const { replaced = {}, files = {}, env: given = {} } = around
   // Inside the repository, so that the program finds the SDK.
   const folder = await mkdtemp(join(repository, '.offshoot/example-'))
   try {
@@ -42,7 +45,7 @@ export async function runExample(code: string, offshoot: Offshoot, { replaced = 
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content)
     const { base_url: baseUrl, api_key: apiKey, jwt } = offshoot.credentials
     const own = { OFFSHOOT_BASE_URL: baseUrl, OFFSHOOT_API_KEY: apiKey, USER_JWT: jwt }
-    const env = { ...process.env, NODE_NO_WARNINGS: '1', ...own }
+    const env = { ...process.env, NODE_NO_WARNINGS: '1', ...own, ...given }
     const ended = run(process.execPath, ['example.ts'], { cwd: folder, env, timeout: EXAMPLE_MS })
     return await ended.then(
       (output) => ({ exitCode: 0, ...output }),
@@ -55,4 +58,16 @@ export async function runExample(code: string, offshoot: Offshoot, { replaced = 
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** What a program of docs/examples prints. */
+export async function linesOfExample(
+  name: string,
+  offshoot: Offshoot,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const code = await readFile(join(repository, 'docs/examples', name), 'utf8')
+  const { exitCode, stdout, stderr } = await runExample(code, offshoot, { env })
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
+  return stdout.trim().split('\n')
 }

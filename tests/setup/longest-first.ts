@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 const SECONDS: Readonly<Record<string, number>> = {
   'tests/apps.test.ts': 173,
+  'tests/docs.test.ts': 40,
   'tests/databases-restore.test.ts': 89,
   'tests/registries/e2b-frameworks.test.ts': 60,
   'packages/agent/src/sandbox/recovery/recover.vm.test.ts': 58,

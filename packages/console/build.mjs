@@ -20,6 +20,8 @@ async function main([folder]) {
   await build({
     root,
     configFile: join(root, 'vite.config.ts'),
+    // The checkout may be one that this user cannot write to.
+    configLoader: 'native',
     logLevel: 'warn',
     build: { outDir, emptyOutDir: true },
   })

@@ -31,7 +31,7 @@ export function SandboxPage() {
   const { id } = route.useParams()
   const query = useQuery(sandboxQuery(useApi(), id))
   // It was deleted while the page was open. Old data would stay otherwise.
-  if (query.error instanceof NotFoundError) return <ErrorPanel error={query.error} />
+  if (query.error instanceof NotFoundError) return <ErrorPanel error={query.error} ofPage />
   return (
     <QueryView query={query}>
       {(sandbox) => (

@@ -30,7 +30,8 @@ const database = openDatabase(config.database, (error) => log.warn({ err: error 
 try {
   process.stdout.write(`${JSON.stringify(await run())}\n`)
 } finally {
-  await database.close()
+  // `close` does nothing if only the pool was used.
+  await database.pool.end()
 }
 
 async function run(): Promise<object> {

@@ -83,6 +83,7 @@ describe('the control process', () => {
       jwt: expect.stringMatching(/^ey/),
       email: 'admin@offshoot.localhost',
       password: expect.stringMatching(/^.{20,}$/),
+      sign_in_token: expect.stringMatching(/^\S{20,}$/),
     })
     const second = await bootstrap()
     expect(second).toMatchObject({ api_key: null, password: null, email: first.email })

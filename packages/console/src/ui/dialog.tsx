@@ -39,6 +39,27 @@ export function Dialog({ title, description, open, onClose, children, wide = fal
   )
 }
 
+interface OnceDialogProps extends Omit<DialogProps, 'open'> {
+  /** What the user says by closing it. */
+  readonly done?: string
+}
+
+/** Shows what is shown only once: a secret that the service does not keep. */
+export function OnceDialog({ done = 'I have copied it', children, ...rest }: OnceDialogProps) {
+  return (
+    <Dialog open {...rest}>
+      <div className="flex min-w-0 flex-col gap-3">
+        {children}
+        <div className="flex justify-end">
+          <Button look="primary" onClick={rest.onClose}>
+            {done}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
 interface FormDialogProps extends Omit<DialogProps, 'children'> {
   readonly submit: string
   readonly look?: ButtonLook

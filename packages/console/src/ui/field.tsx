@@ -41,6 +41,49 @@ export function Area({ className, ...rest }: ComponentProps<'textarea'>) {
   )
 }
 
+interface FilterChoiceProps {
+  readonly label: string
+  /** `undefined`: any. */
+  readonly value: string | undefined
+  readonly options: readonly string[]
+  /** With an empty text for any. */
+  readonly onChange: (value: string) => void
+}
+
+/** Narrows a list to the entries with one value. */
+export function FilterChoice({ label, value = '', options, onChange }: FilterChoiceProps) {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      className={`${INPUT_CLASSES} !w-auto`}
+    >
+      <option value="">{label}: any</option>
+      {options.map((option) => (
+        <option key={option}>{option}</option>
+      ))}
+    </select>
+  )
+}
+
+interface CheckProps {
+  readonly label: string
+  readonly checked: boolean
+  readonly toggle: () => void
+  readonly className?: string
+}
+
+/** A box to tick, with its label. */
+export function Check({ label, checked, toggle, className }: CheckProps) {
+  return (
+    <label className={classes('flex items-center gap-2', className)}>
+      <input type="checkbox" checked={checked} onChange={toggle} />
+      {label}
+    </label>
+  )
+}
+
 interface ChoiceProps extends Omit<ComponentProps<'select'>, 'onChange'> {
   readonly options: readonly (string | { readonly value: string; readonly label: string })[]
   readonly onChoose?: (value: string) => void

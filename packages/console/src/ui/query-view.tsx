@@ -1,3 +1,4 @@
+import { NotFoundError } from '@offshoot/sdk'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { LoaderCircle } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
@@ -13,9 +14,13 @@ interface QueryViewProps<T> {
   readonly children: (data: T) => ReactNode
 }
 
-/** The data of a query, or its picture while it is loading or failed. Old data stays when a later request fails. */
+/**
+ * The data of a query, or its picture while it is loading or failed. Old data stays when a later request fails, unless
+ * the object was deleted meanwhile.
+ */
 export function QueryView<T>({ query, ofPage = false, children }: QueryViewProps<T>) {
-  if (query.data !== undefined) return children(query.data)
+  const isGone = query.error instanceof NotFoundError
+  if (query.data !== undefined && !isGone) return children(query.data)
   if (query.isError) return <ErrorPanel error={query.error} retry={() => void query.refetch()} ofPage={ofPage} />
   return <Loading />
 }

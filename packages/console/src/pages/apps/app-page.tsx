@@ -31,7 +31,7 @@ export function AppPage() {
   const { id } = route.useParams()
   const query = useQuery(appQuery(useApi(), id))
   return (
-    <QueryView query={query}>
+    <QueryView query={query} ofPage>
       {(app) => (
         <Page title={app.name} description={<Description app={app} />} actions={<Actions key={id} app={app} />}>
           <TabLinks

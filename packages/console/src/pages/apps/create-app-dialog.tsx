@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { Area, Choice, Field, Input } from '../../ui/field.tsx'
+import { Area, Check, Choice, Field, Input } from '../../ui/field.tsx'
 import { parseVariables } from '../sandboxes/variables.ts'
 import { repositoriesQuery } from './app-queries.ts'
 import { appNameOf } from './app-name.ts'
@@ -102,10 +102,7 @@ export function CreateAppDialog({ onClose }: { readonly onClose: () => void }) {
       <Field label="Environment variables" hint="One NAME=value per line. Their values are never shown again.">
         <Area value={fields.env} onChange={(event) => set({ env: event.currentTarget.value })} spellCheck={false} />
       </Field>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={autoDeploy} onChange={() => setAutoDeploy(!autoDeploy)} />
-        Deploy each push to the branch
-      </label>
+      <Check label="Deploy each push to the branch" checked={autoDeploy} toggle={() => setAutoDeploy(!autoDeploy)} />
     </FormDialog>
   )
 }

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ErrorText } from '../../ui/error-panel.tsx'
-import { Area, Choice, Field, Input } from '../../ui/field.tsx'
+import { Area, Check, Choice, Field, Input } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
 import { useTell } from '../../ui/toasts.tsx'
 import { parseVariables } from '../sandboxes/variables.ts'
@@ -128,14 +128,14 @@ function Build({ app }: { readonly app: AppInfo }) {
             />
           </Field>
         </div>
-        <Flag
+        <Check
           label="Deploy each push to the branch"
-          isOn={flags.autoDeploy}
+          checked={flags.autoDeploy}
           toggle={() => setFlags({ ...flags, autoDeploy: !flags.autoDeploy })}
         />
-        <Flag
+        <Check
           label="A preview for each pull request"
-          isOn={flags.previewDeploys}
+          checked={flags.previewDeploys}
           toggle={() => setFlags({ ...flags, previewDeploys: !flags.previewDeploys })}
         />
         {error !== null && <ErrorText error={error} />}
@@ -146,21 +146,6 @@ function Build({ app }: { readonly app: AppInfo }) {
         </div>
       </form>
     </Section>
-  )
-}
-
-interface FlagProps {
-  readonly label: string
-  readonly isOn: boolean
-  readonly toggle: () => void
-}
-
-function Flag({ label, isOn, toggle }: FlagProps) {
-  return (
-    <label className="flex items-center gap-2">
-      <input type="checkbox" checked={isOn} onChange={toggle} />
-      {label}
-    </label>
   )
 }
 

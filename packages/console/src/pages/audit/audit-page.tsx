@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { ErrorPanel, Panel } from '../../ui/error-panel.tsx'
-import { INPUT_CLASSES } from '../../ui/field.tsx'
+import { FilterChoice, INPUT_CLASSES } from '../../ui/field.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Facts, Page } from '../../ui/page.tsx'
 import { Loading } from '../../ui/query-view.tsx'
@@ -76,8 +76,8 @@ function Filters() {
     void navigate({ search: (old) => ({ ...old, [name]: value || undefined }), replace: true })
   return (
     <search className="flex flex-wrap items-center gap-2" aria-label="Filters">
-      <Select label="Action" value={search.action} options={ACTIONS} onChange={set('action')} />
-      <Select label="Object" value={search.kind} options={TARGET_KINDS} onChange={set('kind')} />
+      <FilterChoice label="Action" value={search.action} options={ACTIONS} onChange={set('action')} />
+      <FilterChoice label="Object" value={search.kind} options={TARGET_KINDS} onChange={set('kind')} />
       <Text label="Id or name of the object" value={search.target} onChange={set('target')} />
       <Text label="Id of a user, prefix of a key" value={search.actor} onChange={set('actor')} />
       <Text label="Request id" value={search.request} onChange={set('request')} />
@@ -96,22 +96,6 @@ interface FilterProps {
   readonly label: string
   readonly value: string | undefined
   readonly onChange: (value: string) => void
-}
-
-function Select({ label, value = '', options, onChange }: FilterProps & { readonly options: readonly string[] }) {
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      className={`${INPUT_CLASSES} !w-auto`}
-    >
-      <option value="">{label}: any</option>
-      {options.map((option) => (
-        <option key={option}>{option}</option>
-      ))}
-    </select>
-  )
 }
 
 /** Takes effect with Enter or when it loses the focus: each change is a request. */

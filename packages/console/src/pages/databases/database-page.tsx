@@ -34,7 +34,7 @@ export function DatabasePage() {
   const { id } = route.useParams()
   const query = useQuery(databaseQuery(useApi(), id))
   return (
-    <QueryView query={query}>
+    <QueryView query={query} ofPage>
       {(database) => (
         <Page
           title={nameOf(database)}

@@ -5,7 +5,7 @@ import { type FormEvent, useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ErrorText } from '../../ui/error-panel.tsx'
-import { Field, Input } from '../../ui/field.tsx'
+import { Check, Field, Input } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
 import { useTell } from '../../ui/toasts.tsx'
 import { databaseQuery } from './database-queries.ts'
@@ -59,10 +59,7 @@ function Form({ database }: { readonly database: DatabaseInfo }) {
         <Field label="Seconds without a connection before it sleeps" hint="60 to 2678400. A connection wakes it.">
           <Input value={idle} onValueChange={setIdle} inputMode="numeric" disabled={isAlwaysOn} />
         </Field>
-        <label className="flex items-center gap-2">
-          <input type="checkbox" checked={isAlwaysOn} onChange={() => setAlwaysOn(!isAlwaysOn)} />
-          Never sleeps
-        </label>
+        <Check label="Never sleeps" checked={isAlwaysOn} toggle={() => setAlwaysOn(!isAlwaysOn)} />
         <Field label="Disk in MiB" hint="8192 to 65536. It can only grow, also while the database is in use.">
           <Input value={disk} onValueChange={setDisk} inputMode="numeric" />
         </Field>

@@ -4,7 +4,7 @@ import { Outlet } from '@tanstack/react-router'
 import { type FormEvent, useMemo, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { ErrorText } from '../../ui/error-panel.tsx'
-import { Field, Input } from '../../ui/field.tsx'
+import { Check, Field, Input } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
 import { TabLinks } from '../../ui/tabs.tsx'
 import { useAttempt } from '../account/use-attempt.ts'
@@ -73,9 +73,7 @@ function KeyForm({ onKey }: { readonly onKey: (key: string) => void }) {
       <Field label="Key of an operator" hint="It stays in this tab.">
         <Input type="password" value={typed} onValueChange={setTyped} autoComplete="off" required />
       </Field>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={keep} onChange={() => setKeep(!keep)} /> Keep it until this tab is closed
-      </label>
+      <Check label="Keep it until this tab is closed" checked={keep} toggle={() => setKeep(!keep)} />
       {error !== null && <ErrorText error={error} />}
       <div>
         <Button type="submit" look="primary" busy={isBusy} disabled={typed.trim() === ''}>

@@ -6,7 +6,7 @@ import { useSession } from '../../session/session.tsx'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { useConfirm } from '../../ui/confirm.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { OnceDialog } from '../../ui/dialog.tsx'
 import { Panel } from '../../ui/error-panel.tsx'
 import { Section } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
@@ -132,24 +132,16 @@ function RevokeOwn() {
 
 function CreatedKeyDialog({ created, onClose }: { readonly created: CreatedKey; readonly onClose: () => void }) {
   return (
-    <Dialog
+    <OnceDialog
       wide
-      open
       title={`Key "${created.name}"`}
       description="Copy it now. The service keeps only a hash and cannot show it again."
       onClose={onClose}
     >
-      <div className="flex min-w-0 flex-col gap-3">
-        <Snippet label="Key" text={created.token} />
-        {examplesFor(location.origin, created.token).map(({ label, text }) => (
-          <Snippet key={label} label={label} text={text} />
-        ))}
-        <div className="flex justify-end">
-          <Button look="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+      <Snippet label="Key" text={created.token} />
+      {examplesFor(location.origin, created.token).map(({ label, text }) => (
+        <Snippet key={label} label={label} text={text} />
+      ))}
+    </OnceDialog>
   )
 }

@@ -10,11 +10,19 @@ export function examplesFor(baseUrl: string, key: string): readonly Example[] {
   return [
     {
       label: 'curl',
-      text: `curl -s ${baseUrl}/v1/sandboxes -H "Authorization: Bearer ${key}" -d '{"template":"base"}'`,
+      text: [
+        `id=$(curl -sS ${baseUrl}/v1/sandboxes -H "Authorization: Bearer ${key}" \\`,
+        `  -d '{"template":"base"}' | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)`,
+        `curl -sS ${baseUrl}/v1/sandboxes/$id/exec -H "Authorization: Bearer ${key}" -d '{"cmd":"uname -a"}'`,
+      ].join('\n'),
     },
     {
       label: 'Command line',
-      text: `${environment}\noffshoot sandbox create first --template base`,
+      text: [
+        environment,
+        'npx offshoot sandbox create first --template base',
+        "npx offshoot sandbox exec first 'uname -a'",
+      ].join('\n'),
     },
     {
       label: 'TypeScript',

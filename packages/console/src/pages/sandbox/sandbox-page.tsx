@@ -1,10 +1,8 @@
-import { NotFoundError } from '@offshoot/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Outlet } from '@tanstack/react-router'
 import { useApi } from '../../session/session.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { CopyButton } from '../../ui/copy-button.tsx'
-import { ErrorPanel } from '../../ui/error-panel.tsx'
 import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { TabLinks } from '../../ui/tabs.tsx'
@@ -30,10 +28,8 @@ const TABS = [
 export function SandboxPage() {
   const { id } = route.useParams()
   const query = useQuery(sandboxQuery(useApi(), id))
-  // It was deleted while the page was open. Old data would stay otherwise.
-  if (query.error instanceof NotFoundError) return <ErrorPanel error={query.error} ofPage />
   return (
-    <QueryView query={query}>
+    <QueryView query={query} ofPage>
       {(sandbox) => (
         <Page
           title={sandbox.metadata['name'] ?? `Sandbox ${id.slice(0, 8)}`}

@@ -4,7 +4,7 @@ import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { Area, Choice, Field, Input } from '../../ui/field.tsx'
+import { Area, Check, Choice, Field, Input } from '../../ui/field.tsx'
 import { sandboxQuery } from './sandbox-queries.ts'
 import { parseVariables } from './variables.ts'
 
@@ -59,10 +59,12 @@ export function CreateSandboxDialog({ onClose }: { readonly onClose: () => void 
         <Field label="Minutes to live" error={Number(minutes) > 0 ? null : 'A number above 0.'}>
           <Input value={minutes} onValueChange={setMinutes} inputMode="decimal" disabled={isPersistent} />
         </Field>
-        <label className="flex items-center gap-2 self-end pb-2">
-          <input type="checkbox" checked={isPersistent} onChange={() => setPersistent(!isPersistent)} />
-          Lives until it is deleted
-        </label>
+        <Check
+          className="self-end pb-2"
+          label="Lives until it is deleted"
+          checked={isPersistent}
+          toggle={() => setPersistent(!isPersistent)}
+        />
         <Field label="Network">
           <Choice
             options={[

@@ -7,6 +7,7 @@ import { classes } from '../../ui/classes.ts'
 import { CopyButton } from '../../ui/copy-button.tsx'
 import { Panel } from '../../ui/error-panel.tsx'
 import { useTell } from '../../ui/toasts.tsx'
+import { examplesFor } from '../keys/examples.ts'
 
 /** Stands in the examples until there is a key. */
 const PLACEHOLDER = 'ofs_…'
@@ -46,12 +47,13 @@ function Examples() {
   const tell = useTell()
   const [key, setKey] = useState<string | null>(null)
   const examples = examplesFor(api.baseUrl, key ?? PLACEHOLDER)
-  const [shown, setShown] = useState<keyof typeof examples>('curl')
+  const [shown, setShown] = useState('curl')
+  const text = examples.find(({ label }) => label === shown)?.text ?? ''
   const makeKey = async () => setKey((await api.keys.create({ name: 'first steps' })).token)
   return (
     <section aria-label="From a program" className="mx-auto w-full max-w-3xl rounded-lg border bg-surface">
       <header className="flex flex-wrap items-center gap-1 border-b p-2">
-        {(Object.keys(examples) as (keyof typeof examples)[]).map((name) => (
+        {examples.map(({ label: name }) => (
           <button
             key={name}
             type="button"
@@ -71,40 +73,15 @@ function Examples() {
             Insert a new key
           </Button>
         )}
-        <CopyButton text={examples[shown]} label="Copy" labelled />
+        <CopyButton text={text} label="Copy" labelled />
       </header>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keyboards must be able to scroll it */}
       <pre tabIndex={0} aria-label={shown} className="overflow-x-auto p-4 font-mono text-xs leading-relaxed">
-        {examples[shown]}
+        {text}
       </pre>
       {key !== null && (
         <p className="border-t px-4 py-2 text-xs text-muted">The key is shown only now. Keys has it in its list.</p>
       )}
     </section>
   )
-}
-
-/** The same in four ways: make a sandbox, and run a command in it. */
-function examplesFor(url: string, key: string) {
-  return {
-    curl: `export OFFSHOOT_API_KEY=${key}
-id=$(curl -sS ${url}/v1/sandboxes -H "Authorization: Bearer $OFFSHOOT_API_KEY" \\
-  -H 'Content-Type: application/json' -d '{"template":"base"}' | grep -o '"id":"[^"]*"' | head -n 1 | cut -d '"' -f 4)
-curl -sS ${url}/v1/sandboxes/$id/exec -H "Authorization: Bearer $OFFSHOOT_API_KEY" \\
-  -H 'Content-Type: application/json' -d '{"cmd":"uname -a"}'`,
-    TypeScript: `import { Offshoot } from '@offshoot/sdk'
-
-const client = new Offshoot({ baseUrl: '${url}', apiKey: '${key}' })
-await using sandbox = await client.sandboxes.create()
-console.log((await sandbox.exec('uname -a')).stdout)`,
-    Python: `from offshoot import Offshoot
-
-client = Offshoot(base_url="${url}", api_key="${key}")
-with client.sandboxes.create("base") as sandbox:
-    print(sandbox.exec("uname -a").stdout)`,
-    'Command line': `export OFFSHOOT_BASE_URL=${url} OFFSHOOT_API_KEY=${key}
-npx offshoot sandbox create first
-npx offshoot sandbox exec first 'uname -a'
-npx offshoot shell first`,
-  } as const
 }

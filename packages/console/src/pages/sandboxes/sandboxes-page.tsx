@@ -7,7 +7,7 @@ import { useSession } from '../../session/session.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { useConfirm } from '../../ui/confirm.tsx'
-import { INPUT_CLASSES } from '../../ui/field.tsx'
+import { FilterChoice, INPUT_CLASSES } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -107,8 +107,8 @@ function List({ all }: { readonly all: readonly SandboxInfo[] }) {
           onChange={({ currentTarget }) => setFilter('q')(currentTarget.value)}
           className={`${INPUT_CLASSES} !w-64`}
         />
-        <Filter label="State" value={search.status} options={STATES} onChange={setFilter('status')} />
-        <Filter label="Template" value={search.template} options={templates} onChange={setFilter('template')} />
+        <FilterChoice label="State" value={search.status} options={STATES} onChange={setFilter('status')} />
+        <FilterChoice label="Template" value={search.template} options={templates} onChange={setFilter('template')} />
         <span className="text-muted" role="status">
           {rows.length === all.length ? all.length : `${rows.length} of ${all.length}`}
         </span>
@@ -130,29 +130,6 @@ function List({ all }: { readonly all: readonly SandboxInfo[] }) {
 }
 
 const STATES = ['creating', 'running', 'paused', 'hibernated', 'failed']
-
-interface FilterProps {
-  readonly label: string
-  readonly value: string | undefined
-  readonly options: readonly string[]
-  readonly onChange: (value: string) => void
-}
-
-function Filter({ label, value = '', options, onChange }: FilterProps) {
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      className={`${INPUT_CLASSES} !w-auto`}
-    >
-      <option value="">{label}: any</option>
-      {options.map((option) => (
-        <option key={option}>{option}</option>
-      ))}
-    </select>
-  )
-}
 
 function matches({ q = '', status, template }: SandboxesSearch) {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean)

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { authRequest } from '../../session/token.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { FormDialog, OnceDialog } from '../../ui/dialog.tsx'
 import { Field, Input } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
 import { Snippet } from '../../ui/snippet.tsx'
@@ -154,20 +154,13 @@ function ScanDialog({ uri, verify, onClose }: ScanDialogProps) {
 
 function CodesDialog({ codes, onClose }: { readonly codes: readonly string[]; readonly onClose: () => void }) {
   return (
-    <Dialog
-      open
+    <OnceDialog
+      done="I have kept them"
       title="Recovery codes"
       description="Keep them where you keep no phone. Each one replaces a code once. They are shown only here."
       onClose={onClose}
     >
-      <div className="flex min-w-0 flex-col gap-3">
-        <Snippet label="Recovery codes" text={codes.join('\n')} />
-        <div className="flex justify-end">
-          <Button look="primary" onClick={onClose}>
-            I have kept them
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+      <Snippet label="Recovery codes" text={codes.join('\n')} />
+    </OnceDialog>
   )
 }

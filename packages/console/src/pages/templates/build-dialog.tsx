@@ -5,7 +5,7 @@ import { type DragEvent, useState } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { classes } from '../../ui/classes.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { Field, Input } from '../../ui/field.tsx'
+import { Check, Field, Input } from '../../ui/field.tsx'
 import { bytes } from '../../ui/time.tsx'
 import { templateNameOf } from './template-name.ts'
 
@@ -74,10 +74,7 @@ export function BuildDialog({ onClose, name: given = '' }: { readonly onClose: (
       <Field label="Ready command" hint="Repeated until it exits with 0. Then the template is frozen.">
         <Input value={readyCmd} onValueChange={setReadyCmd} className="font-mono" spellCheck={false} />
       </Field>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={replaces} onChange={() => setReplaces(!replaces)} />
-        Replace my template of that name
-      </label>
+      <Check label="Replace my template of that name" checked={replaces} toggle={() => setReplaces(!replaces)} />
     </FormDialog>
   )
 }

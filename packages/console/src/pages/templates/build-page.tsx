@@ -27,7 +27,11 @@ interface BuildEntry extends LogEntry {
 export function BuildPage() {
   const { id } = route.useParams()
   const query = useQuery(buildQuery(useApi(), id))
-  return <QueryView query={query}>{(build) => <Shown key={id} build={build} />}</QueryView>
+  return (
+    <QueryView query={query} ofPage>
+      {(build) => <Shown key={id} build={build} />}
+    </QueryView>
+  )
 }
 
 function Shown({ build }: { readonly build: Build }) {

@@ -24,7 +24,7 @@ export function TemplatePage() {
   const template = useQuery(templateQuery(api, name))
   const builds = useQuery(buildsQuery(api, name))
   return (
-    <QueryView query={template}>
+    <QueryView query={template} ofPage>
       {(found) => (
         <Page
           title={name}

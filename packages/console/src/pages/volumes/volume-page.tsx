@@ -24,7 +24,7 @@ export function VolumePage() {
   const { name } = route.useParams()
   const query = useQuery(volumeQuery(useApi(), name))
   return (
-    <QueryView query={query}>
+    <QueryView query={query} ofPage>
       {(volume) => (
         <Page title={name} actions={<Actions volume={volume} />}>
           <div className="grid grid-cols-[minmax(0,1fr)] gap-5 lg:grid-cols-2">

@@ -1,5 +1,4 @@
-import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { OnceDialog } from '../../ui/dialog.tsx'
 import { Snippet } from '../../ui/snippet.tsx'
 
 interface SecretDialogProps {
@@ -10,30 +9,22 @@ interface SecretDialogProps {
 /** Shows the secret of a webhook, once. */
 export function SecretDialog({ secret, onClose }: SecretDialogProps) {
   return (
-    <Dialog
-      open
+    <OnceDialog
       wide
       title="Secret of the webhook"
       description="Copy it now: it is shown only here. With it, the receiver verifies that a message comes from this service."
       onClose={onClose}
     >
-      <div className="flex min-w-0 flex-col gap-3">
-        <Snippet label="Secret" text={secret} />
-        <Snippet
-          label="Verify a message (TypeScript)"
-          text={[
-            "import { Webhook } from 'standardwebhooks'",
-            '',
-            '// Throws if the signature is wrong or old. `body` is the text as it came.',
-            `const message = new Webhook('${secret}').verify(body, headers)`,
-          ].join('\n')}
-        />
-        <div className="flex justify-end">
-          <Button look="primary" onClick={onClose}>
-            I have copied it
-          </Button>
-        </div>
-      </div>
-    </Dialog>
+      <Snippet label="Secret" text={secret} />
+      <Snippet
+        label="Verify a message (TypeScript)"
+        text={[
+          "import { Webhook } from 'standardwebhooks'",
+          '',
+          '// Throws if the signature is wrong or old. `body` is the text as it came.',
+          `const message = new Webhook('${secret}').verify(body, headers)`,
+        ].join('\n')}
+      />
+    </OnceDialog>
   )
 }

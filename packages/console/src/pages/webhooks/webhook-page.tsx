@@ -24,7 +24,11 @@ const route = getRouteApi('/member/webhooks/$id')
 export function WebhookPage() {
   const { id } = route.useParams()
   const query = useQuery(webhookQuery(useApi(), id))
-  return <QueryView query={query}>{(webhook) => <Shown webhook={webhook} />}</QueryView>
+  return (
+    <QueryView query={query} ofPage>
+      {(webhook) => <Shown webhook={webhook} />}
+    </QueryView>
+  )
 }
 
 function Shown({ webhook }: { readonly webhook: WebhookInfo }) {

@@ -8,7 +8,7 @@ import { Badge } from '../../../ui/badge.tsx'
 import { Button, IconButton } from '../../../ui/button.tsx'
 import { classes } from '../../../ui/classes.ts'
 import { ErrorText, Panel } from '../../../ui/error-panel.tsx'
-import { Area, Choice, Field, Input } from '../../../ui/field.tsx'
+import { Area, Check, Choice, Field, Input } from '../../../ui/field.tsx'
 import { Section } from '../../../ui/page.tsx'
 import { QueryView } from '../../../ui/query-view.tsx'
 import { Time } from '../../../ui/time.tsx'
@@ -167,10 +167,12 @@ function Start({ sandbox, onStarted }: { readonly sandbox: Sandbox; readonly onS
           <Field label="User" className="w-40">
             <Input value={user} onValueChange={setUser} placeholder="root" spellCheck={false} />
           </Field>
-          <label className="flex items-center gap-2 pb-2">
-            <input type="checkbox" checked={stdinOpen} onChange={() => setStdinOpen(!stdinOpen)} />
-            Keep its input open
-          </label>
+          <Check
+            className="pb-2"
+            label="Keep its input open"
+            checked={stdinOpen}
+            toggle={() => setStdinOpen(!stdinOpen)}
+          />
           <Button
             type="submit"
             look="primary"

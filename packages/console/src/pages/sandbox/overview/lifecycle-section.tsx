@@ -4,7 +4,7 @@ import { Pencil } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../../ui/button.tsx'
 import { FormDialog } from '../../../ui/dialog.tsx'
-import { Choice, Field, Input } from '../../../ui/field.tsx'
+import { Check, Choice, Field, Input } from '../../../ui/field.tsx'
 import { Facts, Section } from '../../../ui/page.tsx'
 import { QueryView } from '../../../ui/query-view.tsx'
 import { duration, Time } from '../../../ui/time.tsx'
@@ -86,10 +86,7 @@ function LifecycleDialog({ sandbox, life, onClose }: LifecycleDialogProps) {
   }
   return (
     <FormDialog title="How long it lives" open submit="Save" onSubmit={save} onClose={onClose}>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={persistent} onChange={() => setPersistent(!persistent)} />
-        Lives until it is deleted
-      </label>
+      <Check label="Lives until it is deleted" checked={persistent} toggle={() => setPersistent(!persistent)} />
       {persistent ? (
         <Field label="Minutes without activity until it hibernates" error={wrong(idleMinutes)}>
           <Input value={idleMinutes} onValueChange={setIdleMinutes} inputMode="decimal" />

@@ -2,7 +2,7 @@ import type { Sandbox } from '@offshoot/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { FormDialog } from '../../../ui/dialog.tsx'
-import { Field, Input } from '../../../ui/field.tsx'
+import { Check, Field, Input } from '../../../ui/field.tsx'
 import { useTell } from '../../../ui/toasts.tsx'
 
 /** Makes a template of a sandbox. */
@@ -32,19 +32,17 @@ export function TemplateDialog({ sandbox, onClose }: { readonly sandbox: Sandbox
       <Field label="Name">
         <Input value={name} onValueChange={setName} autoFocus spellCheck={false} required />
       </Field>
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={memory} onChange={() => setMemory(!memory)} />
-        With its memory, so that running programs go on
-      </label>
+      <Check
+        label="With its memory, so that running programs go on"
+        checked={memory}
+        toggle={() => setMemory(!memory)}
+      />
       {!memory && (
         <Field label="Start command" hint="Without one, that of the present template.">
           <Input value={startCmd} onValueChange={setStartCmd} spellCheck={false} className="font-mono" />
         </Field>
       )}
-      <label className="flex items-center gap-2">
-        <input type="checkbox" checked={replace} onChange={() => setReplace(!replace)} />
-        Replace a template of that name
-      </label>
+      <Check label="Replace a template of that name" checked={replace} toggle={() => setReplace(!replace)} />
     </FormDialog>
   )
 }

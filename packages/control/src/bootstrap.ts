@@ -30,8 +30,7 @@ const database = openDatabase(config.database, (error) => log.warn({ err: error 
 try {
   process.stdout.write(`${JSON.stringify(await run())}\n`)
 } finally {
-  // `close` does nothing if only the pool was used.
-  await database.pool.end()
+  await database.close()
 }
 
 async function run(): Promise<object> {

@@ -48,5 +48,5 @@ export function openDatabase(address: DatabaseAddress, onError: (error: Error) =
   const pool = new TenantPool({ ...clientConfig(address), max: MAX_CONNECTIONS, min: 2, idleTimeoutMillis: 60_000 })
   outliveBrokenConnections(pool, onError)
   const db = new Kysely<never>({ dialect: new PostgresDialect({ pool }) })
-  return { pool, db, close: () => db.destroy() }
+  return { pool, db, close: () => pool.end() }
 }

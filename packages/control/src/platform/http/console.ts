@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import fastifyStatic from '@fastify/static'
 import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-address'
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PAGE_HEADERS, serveAssets } from './static-assets.ts'
 
 /** First segments of paths that belong to the API. A browser that opens one sees the API's answer. */
 const API_SEGMENTS: ReadonlySet<string> = new Set([
@@ -39,16 +39,7 @@ export function isConsoleNavigation({ method, url, headers }: FastifyRequest): b
  */
 export async function registerConsole(app: FastifyInstance, folder: string, config: ControlConfig): Promise<void> {
   const headers = consoleHeaders(config.preview)
-  const setHeaders = (reply: FastifyReply) => void reply.headers(headers)
-  await app.register(fastifyStatic, {
-    root: join(folder, 'assets'),
-    prefix: '/assets/',
-    index: false,
-    preCompressed: true,
-    immutable: true,
-    maxAge: '1y',
-    setHeaders,
-  })
+  await serveAssets(app, folder, '/assets/', headers)
   const names = (await readdir(folder, { withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
@@ -91,10 +82,7 @@ function consoleHeaders(preview: PreviewAddress): Record<string, string> {
   ]
   return {
     'content-security-policy': policy.join('; '),
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
+    ...PAGE_HEADERS,
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
   }
 }

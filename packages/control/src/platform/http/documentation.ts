@@ -1,8 +1,7 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import fastifyStatic from '@fastify/static'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PAGE_HEADERS, serveAssets } from './static-assets.ts'
 
 const PREFIX = '/docs/'
 const PAGE = /\.html$/
@@ -10,10 +9,7 @@ const HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
+  ...PAGE_HEADERS,
 } as const
 
 /**
@@ -22,16 +18,7 @@ const HEADERS = {
  * @param folder what `packages/docs/src/main.ts` wrote
  */
 export async function registerDocumentation(app: FastifyInstance, folder: string): Promise<void> {
-  await app.register(fastifyStatic, {
-    root: join(folder, 'assets'),
-    prefix: `${PREFIX}assets/`,
-    index: false,
-    preCompressed: true,
-    immutable: true,
-    maxAge: '1y',
-    decorateReply: !app.hasReplyDecorator('sendFile'),
-    setHeaders: (reply: FastifyReply) => void reply.headers(HEADERS),
-  })
+  await serveAssets(app, folder, `${PREFIX}assets/`, HEADERS)
   const names = await readdir(folder, { recursive: true })
   const pages = new Set(names.filter((name) => PAGE.test(name)))
   app.get('/docs', { config: { isPage: true } }, (_request, reply) => reply.redirect(PREFIX))

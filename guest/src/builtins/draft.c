@@ -19,7 +19,8 @@ static char hidden[DRAFT_NAME_BYTES];
 // Shared with the cleanup process: the folder of the draft, from its root.
 static char *guarded;
 
-// Ends with this process, whose end of the pipe is then closed. Without a draft, there is nothing to remove.
+// Runs in the cleanup process. When the writer ends, the kernel closes its end of the pipe, and this function removes
+// the draft, if there is one.
 static void clean_up(int pipe_fd, int root)
 {
 	char nothing;

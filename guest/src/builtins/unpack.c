@@ -142,7 +142,8 @@ static int finish_file(int fd, const struct tar_header *header)
 	return 0;
 }
 
-// Writes a new file whose content has arrived, without the cost of a draft. Returns EEXIST for one that exists.
+// Makes a file when its whole content has arrived and nothing has its name: that needs no draft, which costs time.
+// Returns EEXIST if something has the name.
 static int make_new_file(const struct tar_header *header, int folder, const char *name)
 {
 	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

@@ -19,7 +19,7 @@ export function formatFrame({ event, data, id }: EventFrame): string {
  * Responds with server-sent events until the source ends, the caller disconnects or `stopping` aborts. Applies
  * backpressure: pulls the next frames from the source after the caller has read the previous ones.
  * @param source yields whole frames, and ends when its signal aborts
- * @param position before the first frame. A client whose connection breaks before it has an event continues there.
+ * @param position of the frame before the first. A client that loses its connection before the first event continues there.
  */
 export async function sendEventStream(
   reply: FastifyReply,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IssuerSettings } from '@offshoot/contract/control-settings'
 import { ApiError } from '@offshoot/contract/errors'
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey } from 'jose'
 import type pg from 'pg'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { insertAccount, insertUser, lockSubject, userOfAccount, verifiedUser } from './foreign-user-statements.ts'
@@ -9,8 +9,8 @@ import { insertAccount, insertUser, lockSubject, userOfAccount, verifiedUser } f
 /** Milliseconds for an issuer to send its keys. */
 const FETCH_TIMEOUT_MS = 5_000
 /**
- * Milliseconds between two fetches because of an unknown key id. Without it, a caller with invented ids could make
- * control flood the issuer.
+ * Milliseconds between two fetches because of an unknown key id, also if the first one failed. Without it, a caller with
+ * invented ids could make control flood the issuer.
  */
 const COOLDOWN_MS = 30_000
 /** Milliseconds after which the keys are fetched again. */
@@ -25,7 +25,9 @@ export class ForeignIssuer {
   readonly audience: string
   readonly #settings: IssuerSettings
   readonly #pool: pg.Pool
-  readonly #keys: JWTVerifyGetKey
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>
+  /** When a fetch because of an unknown key id failed last, in milliseconds since 1970. */
+  #failedAtMs = -Infinity
   readonly #users = new Map<string, string>()
 
   constructor(settings: IssuerSettings, pool: pg.Pool) {
@@ -37,16 +39,30 @@ export class ForeignIssuer {
       timeoutDuration: FETCH_TIMEOUT_MS,
       cooldownDuration: COOLDOWN_MS,
       cacheMaxAge: MAX_AGE_MS,
+      [customFetch]: (url, options) => {
+        // The library's own pause begins with a fetch that succeeded.
+        if (this.#keys.fresh && Date.now() - this.#failedAtMs < COOLDOWN_MS) throw new Error('asked too recently')
+        return fetch(url, options)
+      },
     })
   }
 
-  /** @throws ApiError 503 if the issuer's keys cannot be fetched */
+  /**
+   * @throws JWKSNoMatchingKey if the issuer has no such key, or none was known when its keys were last fetched and they
+   *   cannot be fetched again
+   * @throws ApiError 503 if no keys are known and they cannot be fetched
+   */
   readonly key: JWTVerifyGetKey = async (header, token) => {
     try {
       return await this.#keys(header, token)
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
       if (error instanceof errors.JOSENotSupported) throw error
+      // Keys are known, so they were fetched because of an unknown key id.
+      if (this.#keys.fresh) {
+        if (Date.now() - this.#failedAtMs >= COOLDOWN_MS) this.#failedAtMs = Date.now()
+        throw new errors.JWKSNoMatchingKey()
+      }
       throw new ApiError('issuerUnreachable', {}, { cause: error })
     }
   }

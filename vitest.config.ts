@@ -4,7 +4,7 @@ import LongestFirst from './tests/setup/longest-first.ts'
 /** Test files with VMs that run at the same time. They keep two CPUs busy. */
 const maxWorkers = Number(process.env['OFFSHOOT_TEST_WORKERS'] ?? 3)
 /** Unit tests wait for processes and timers a third of their time. */
-const maxUnitWorkers = maxWorkers + 2
+const maxUnitWorkers = maxWorkers === 1 ? 1 : maxWorkers + 2
 /** Vitest gives all projects of a group the same number of workers. */
 const [withVms, withoutVms] = [{ groupOrder: 0 }, { groupOrder: 1 }]
 /** Loading control takes one second of CPU. No file changes modules that another file loads. */
@@ -14,7 +14,6 @@ const isolate = false
 const system = (name: string, include: string[], exclude: string[] = []): TestProjectConfiguration => ({
   test: {
     name,
-    retry: 1,
     include,
     exclude,
     globalSetup: ['tests/setup/seed-folder.ts'],
@@ -40,8 +39,7 @@ const system = (name: string, include: string[], exclude: string[] = []): TestPr
  * Files run in the order of `longest-first.ts`.
  *
  * The upper two take their images from OFFSHOOT_IMAGES_DIR, which bin/test builds and sets. All tests share two cores
- * with their VMs. A failed test is therefore retried once, and reported if it passes then. Tests that look for data
- * loss are never retried.
+ * with their VMs.
  */
 export default defineConfig({
   test: {
@@ -49,7 +47,6 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          retry: 1,
           // The tests in tests/in-process need no VM: they run control and edge together in this process.
           include: ['packages/*/src/**/*.test.ts', 'tests/in-process/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
@@ -64,7 +61,6 @@ export default defineConfig({
       {
         test: {
           name: 'vm',
-          retry: 1,
           include: ['packages/*/src/**/*.vm.test.ts'],
           globalSetup: ['packages/agent/src/test/bakes-folder.ts'],
           pool: 'forks',
@@ -80,5 +76,8 @@ export default defineConfig({
       system('registries', ['tests/registries/*.test.ts']),
     ],
     sequence: { sequencer: LongestFirst },
+    tags: [
+      { name: 'only-once', description: 'looks for lost data or double work: fails the whole run if it fails once' },
+    ],
   },
 })

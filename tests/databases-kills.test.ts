@@ -75,7 +75,7 @@ async function expectWhole(client: pg.Client): Promise<void> {
 
 it(
   `keeps what it has acknowledged through ${ROUNDS} kills, and is there again by itself`,
-  { retry: 0, timeout: ROUND_MS * (ROUNDS + 2) },
+  { tags: 'only-once', timeout: ROUND_MS * (ROUNDS + 2) },
   async () => {
     const ledger = await Ledger.open(database.connection_url, WRITERS)
     const seconds: string[] = []

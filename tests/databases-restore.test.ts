@@ -66,7 +66,7 @@ describe('a database', () => {
 
   it(
     'is restored as it was at a time, through kills of everything, with credentials of its own',
-    { retry: 0 },
+    { tags: 'only-once' },
     async () => {
       await connected(database.connection_url, (client) => client.query('create table entries (n int primary key)'))
       await write(database, 1, 5)
@@ -120,7 +120,7 @@ describe('a database', () => {
     expect(await ask('DELETE', `/${third.id}`)).toMatchObject({ status: 204 })
   })
 
-  it('verifies its backups in sandboxes that no list shows', { timeout: 8 * MINUTE_MS, retry: 0 }, async () => {
+  it('verifies its backups in sandboxes that no list shows', { timeout: 8 * MINUTE_MS, tags: 'only-once' }, async () => {
     // The index is intact, but does not match its table.
     await connected(database.connection_url, async (client) => {
       await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)

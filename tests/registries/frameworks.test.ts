@@ -69,29 +69,24 @@ describe.skipIf(WANTED.length === 0 || !hasBrowser)('apps of real frameworks', (
     return { build_logs: ended.build_logs, seconds }
   }
 
-  it.each(WANTED)(
-    '%s',
-    // No retry: the failed app still exists under its name.
-    { timeout: 2 * DEPLOY_MS, retry: 0 },
-    async (name) => {
-      const found = frameworkApps[name]
-      if (found === undefined) throw new Error(`no framework is called ${name}`)
-      const before = found.hasLock === true ? writeLock : async () => undefined
-      await git.commit(name, { ...found.files, '.gitignore': 'node_modules\n.next\ndist\n' }, { before })
-      const body = { name, git_url: git.urlOf(name), env: registries?.npm ?? {}, ...found.fields }
-      const { status, body: app } = await offshoot.request('POST', '/v1/apps', { body })
-      expect(status).toBe(201)
-      const first = await deploy(app.id)
-      expect(first.build_logs).toContain(`framework: ${found.framework}`)
-      const tab = await browser.open(app.url)
-      const works = `Promise.resolve(${found.works}).catch(() => false)`
-      await until(`the page of ${name}`, () => tab.evaluate(works), PAGE_MS, 100)
-      if (SCREENSHOTS !== undefined) await writeFile(join(SCREENSHOTS, `${name}.png`), await tab.screenshot())
-      console.log(`${name}: live after ${first.seconds} s`)
-      if (found.hasLock === true) await again(name, app.id, found.files, before)
-      await offshoot.request('DELETE', `/v1/apps/${app.id}`)
-    },
-  )
+  it.each(WANTED)('%s', { timeout: 2 * DEPLOY_MS }, async (name) => {
+    const found = frameworkApps[name]
+    if (found === undefined) throw new Error(`no framework is called ${name}`)
+    const before = found.hasLock === true ? writeLock : async () => undefined
+    await git.commit(name, { ...found.files, '.gitignore': 'node_modules\n.next\ndist\n' }, { before })
+    const body = { name, git_url: git.urlOf(name), env: registries?.npm ?? {}, ...found.fields }
+    const { status, body: app } = await offshoot.request('POST', '/v1/apps', { body })
+    expect(status).toBe(201)
+    const first = await deploy(app.id)
+    expect(first.build_logs).toContain(`framework: ${found.framework}`)
+    const tab = await browser.open(app.url)
+    const works = `Promise.resolve(${found.works}).catch(() => false)`
+    await until(`the page of ${name}`, () => tab.evaluate(works), PAGE_MS, 100)
+    if (SCREENSHOTS !== undefined) await writeFile(join(SCREENSHOTS, `${name}.png`), await tab.screenshot())
+    console.log(`${name}: live after ${first.seconds} s`)
+    if (found.hasLock === true) await again(name, app.id, found.files, before)
+    await offshoot.request('DELETE', `/v1/apps/${app.id}`)
+  })
 
   /** Deploys another commit with the same lock file. */
   async function again(

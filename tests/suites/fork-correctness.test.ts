@@ -67,7 +67,7 @@ afterAll(giveBack)
 
 const output = async (id: string, cmd: string) => (await offshoot.exec(id, cmd, { timeout_seconds: 60 })).stdout
 
-describe('two children of one fork, and their parent', { retry: 0 }, () => {
+describe('two children of one fork, and their parent', { tags: 'only-once' }, () => {
   // This test is first, because a wrong clock is only visible right after the fork.
   it('have the host’s time', async () => {
     for (const id of [...children, parent]) {

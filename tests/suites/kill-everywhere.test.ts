@@ -90,7 +90,7 @@ async function leftovers(): Promise<string[]> {
 
 it(
   `up to ${ROUNDS} operations, each with a kill -9 in the middle: what was acknowledged is there, and nothing else`,
-  { retry: 0, timeout: 300_000 + (wanted === undefined ? 0 : ROUNDS * 30_000) },
+  { tags: 'only-once', timeout: 300_000 + (wanted === undefined ? 0 : ROUNDS * 30_000) },
   async () => {
     const losses: string[] = []
     const tally = { acknowledged: 0, interrupted: 0 }

@@ -113,7 +113,7 @@ async function prepare(...options: Parameters<typeof startPrepare>) {
 
 describe.skipIf(missing !== null)(
   `guests under KVM${missing === null ? '' : ` (skipped: ${missing})`}`,
-  { retry: 0 },
+  { tags: 'only-once' },
   () => {
     let offshoot: Offshoot
     beforeAll(async () => {

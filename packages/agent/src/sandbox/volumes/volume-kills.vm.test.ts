@@ -52,7 +52,7 @@ async function contentOf(id: string): Promise<string> {
   return (await run('debugfs', ['-R', 'cat /file', dataOf(id)])).stdout.trim()
 }
 
-describe('an agent that is killed', { retry: 0 }, () => {
+describe('an agent that is killed', { tags: 'only-once' }, () => {
   const operations: Record<string, (source: string) => Promise<unknown>> = {
     'makes a volume': async () => post({ id: randomUUID() }),
     'copies one': async (source) => post({ id: randomUUID(), from: source, size_mb: 512 }),
@@ -135,7 +135,7 @@ function verify(log: string): number {
   return whole
 }
 
-describe('a program that syncs what it writes', { retry: 0 }, () => {
+describe('a program that syncs what it writes', { tags: 'only-once' }, () => {
   it(`finds all records that it reported, whenever its VM, or the agent too, is killed (${WRITER_ROUNDS} times)`, async () => {
     const { body: volume } = await post({ id: randomUUID() })
     let told = 0

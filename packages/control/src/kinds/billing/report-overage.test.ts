@@ -50,7 +50,7 @@ async function subscribe(): Promise<string> {
 
 it(
   'reports what volumes have beyond the plan, each day once, also after failures and missed days',
-  { retry: 0 },
+  { tags: 'only-once' },
   async () => {
     const unreported = async () =>
       (await harness.pool.query('select from overage_days where reported_at is null')).rows.length

@@ -120,44 +120,48 @@ describe('a database', () => {
     expect(await ask('DELETE', `/${third.id}`)).toMatchObject({ status: 204 })
   })
 
-  it('verifies its backups in sandboxes that no list shows', { timeout: 8 * MINUTE_MS, tags: 'only-once' }, async () => {
-    // The index is intact, but does not match its table.
-    await connected(database.connection_url, async (client) => {
-      await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)
-      await client.query('create index twisted_idx on entries (twisted(n))')
-      await client.query(`create or replace function twisted(int) returns int immutable language sql as 'select -$1'`)
-    })
-    const damaged = await backUp(database)
-    expect(await ask('DELETE', `/${again.id}`)).toMatchObject({ status: 204 })
-    const backups = async () => (await ask('GET', `/${database.id}/backups`)).body as Backup[]
-    await until(
-      'verdicts',
-      async () => (await backups()).every(({ verified }) => verified !== 'pending'),
-      7 * MINUTE_MS,
-    )
-    expect(await backups()).toEqual([
-      {
-        ...damaged,
-        verified: 'failed',
-        verified_at: expect.any(String),
-        verify_error: expect.stringContaining('twisted_idx'),
-      },
-      expect.objectContaining({ verified: 'ok', verified_at: expect.any(String), verify_error: null }),
-    ])
-    const seen = new Set([database.id, ...((await ask('GET', '')).body as Database[]).map(({ id }) => id)])
-    const sandboxes = (await offshoot.request('GET', '/v1/sandboxes')).body as { id: string }[]
-    expect(sandboxes.filter(({ id }) => !seen.has(id))).toEqual([])
-    expect((await offshoot.request('GET', '/v1/snapshots')).body).toEqual([])
-    for (const [method, path, body] of [
-      ['GET', `/v1/snapshots/${damaged.id}`, undefined],
-      ['DELETE', `/v1/snapshots/${damaged.id}`, undefined],
-      ['POST', '/v1/sandboxes', { template: 'postgres-16', from_snapshot: damaged.id }],
-    ] as const)
-      expect(await offshoot.request(method, path, body === undefined ? {} : { body })).toMatchObject({ status: 404 })
-    const events = (await offshoot.request('GET', '/v1/events?limit=500')).body as { sandbox_id: string | null }[]
-    // Events of the sandboxes of this database and of the restored ones. Those of databases and backups name none.
-    expect(new Set(events.flatMap(({ sandbox_id: id }) => id ?? [])).size).toBe(1 + GENERATIONS)
-  })
+  it(
+    'verifies its backups in sandboxes that no list shows',
+    { timeout: 8 * MINUTE_MS, tags: 'only-once' },
+    async () => {
+      // The index is intact, but does not match its table.
+      await connected(database.connection_url, async (client) => {
+        await client.query(`create function twisted(int) returns int immutable language sql as 'select $1'`)
+        await client.query('create index twisted_idx on entries (twisted(n))')
+        await client.query(`create or replace function twisted(int) returns int immutable language sql as 'select -$1'`)
+      })
+      const damaged = await backUp(database)
+      expect(await ask('DELETE', `/${again.id}`)).toMatchObject({ status: 204 })
+      const backups = async () => (await ask('GET', `/${database.id}/backups`)).body as Backup[]
+      await until(
+        'verdicts',
+        async () => (await backups()).every(({ verified }) => verified !== 'pending'),
+        7 * MINUTE_MS,
+      )
+      expect(await backups()).toEqual([
+        {
+          ...damaged,
+          verified: 'failed',
+          verified_at: expect.any(String),
+          verify_error: expect.stringContaining('twisted_idx'),
+        },
+        expect.objectContaining({ verified: 'ok', verified_at: expect.any(String), verify_error: null }),
+      ])
+      const seen = new Set([database.id, ...((await ask('GET', '')).body as Database[]).map(({ id }) => id)])
+      const sandboxes = (await offshoot.request('GET', '/v1/sandboxes')).body as { id: string }[]
+      expect(sandboxes.filter(({ id }) => !seen.has(id))).toEqual([])
+      expect((await offshoot.request('GET', '/v1/snapshots')).body).toEqual([])
+      for (const [method, path, body] of [
+        ['GET', `/v1/snapshots/${damaged.id}`, undefined],
+        ['DELETE', `/v1/snapshots/${damaged.id}`, undefined],
+        ['POST', '/v1/sandboxes', { template: 'postgres-16', from_snapshot: damaged.id }],
+      ] as const)
+        expect(await offshoot.request(method, path, body === undefined ? {} : { body })).toMatchObject({ status: 404 })
+      const events = (await offshoot.request('GET', '/v1/events?limit=500')).body as { sandbox_id: string | null }[]
+      // Events of the sandboxes of this database and of the restored ones. Those of databases and backups name none.
+      expect(new Set(events.flatMap(({ sandbox_id: id }) => id ?? [])).size).toBe(1 + GENERATIONS)
+    },
+  )
 
   it('with a full disk refuses writes, and takes them again when its disk has grown', async () => {
     const fill = `fallocate -l $(($(df --output=avail -B1 / | tail -1) - 4194304)) $(mktemp /fill.XXXXXX)`

@@ -51,7 +51,10 @@ describe('volumes after a crash', () => {
     // Before its row: control also reconciles by itself, and would remove the row of a volume that the agent has not.
     addVolume(agent.state, { id: made, name: made, size_mb: 256 }, tenant.workspaceId)
     const [lost, ready] = [await insert('creating'), await insert('ready'), await insert('creating', 0, made)]
-    await afterReconciliation(async () => (await rows()).length === 1)
+    await afterReconciliation(async () => {
+      const left = await rows()
+      return left.length === 1 && left[0]?.status === 'ready'
+    })
     expect(await rows()).toEqual([{ id: made, name: made, status: 'ready', size_mb: 256 }])
     expect([lost, ready]).not.toContain(made)
   })

@@ -5,6 +5,8 @@ import { Pool } from 'pg'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ForeignIssuer } from './foreign-issuer.ts'
 
+const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000)
+
 describe('the keys of an issuer', () => {
   let server: Server
   let asked: number
@@ -23,8 +25,8 @@ describe('the keys of an issuer', () => {
     const key = { ...(await exportJWK(pair.publicKey)), kid: 'theirs', alg: 'RS256' }
     server = createServer((_request, response) => {
       asked += 1
-      if (answer === 'cut') return void response.destroy()
-      response.writeHead(answer === 'keys' ? 200 : 500).end(JSON.stringify({ keys: [key] }))
+      if (answer === 'cut') response.destroy()
+      else response.writeHead(answer === 'keys' ? 200 : 500).end(JSON.stringify({ keys: [key] }))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const { port } = server.address() as AddressInfo
@@ -52,7 +54,6 @@ describe('the keys of an issuer', () => {
       ({ code, message }: { code?: string; message: string }) => code ?? message,
     )
   }
-  const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000)
 
   it.each(['error', 'cut'] as const)(
     'are fetched once in 30 s because of unknown ids, also if that fails (%s)',

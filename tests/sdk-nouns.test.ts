@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { busyboxRoot } from '@offshoot/agent/test/busybox-root'
 import { tarArchive } from '@offshoot/agent/test/tar-archive'
 import { FakeGitProvider } from '@offshoot/control/test/fake-git-provider'
-import { verify } from '@offshoot/control/test/webhook-setup'
-import { type Received, WebhookReceiver } from '@offshoot/control/test/webhook-receiver'
+import { WebhookReceiver } from '@offshoot/control/test/webhook-receiver'
 import {
   AuthenticationError,
   BadRequestError,
@@ -22,6 +21,7 @@ import { nodeApp } from './setup/node-app.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { sdkAccountCases } from './setup/sdk-account-cases.ts'
 import { sdkAppCases } from './setup/sdk-app-cases.ts'
+import { sdkWebhookCases } from './setup/sdk-webhook-cases.ts'
 import { until } from './setup/until.ts'
 
 let offshoot: Offshoot
@@ -148,36 +148,7 @@ describe('the account', () => {
 })
 
 describe('webhooks', () => {
-  it('send signed messages, log them, and send them again', async () => {
-    const webhook = await client.webhooks.create({ url: receiver.url('/hook'), events: ['sandbox.*'] })
-    const { secret } = webhook
-    expect(await webhook.test()).toMatchObject({ type: 'webhook.test', webhookId: webhook.id })
-    const [message] = await until('a message', () => (receiver.at('/hook').length > 0 ? receiver.at('/hook') : null))
-    expect(verify(secret ?? '', message as Received)).toMatchObject({ type: 'webhook.test' })
-    const [delivery] = await until('its delivery', async () => {
-      const all = await webhook.deliveries.list({ status: 'delivered' }).all()
-      return all.length > 0 ? all : null
-    })
-    expect(await webhook.deliveries.get(delivery?.id ?? '')).toMatchObject({
-      payload: { type: 'webhook.test' },
-      log: [{ responseStatus: 200 }],
-    })
-    await webhook.deliveries.redeliver(delivery ?? '')
-    await until('the message again', () => receiver.at('/hook').length > 1)
-    expect(receiver.at('/hook')[1]?.headers['webhook-id']).toBe(message?.headers['webhook-id'])
-    expect(await webhook.redeliver({ since: new Date(0).toISOString() })).toBe(0)
-
-    const found = await client.webhooks.get(webhook.id)
-    expect([found.secret, found.info]).toEqual([null, webhook.info])
-    expect((await found.rotateSecret({ overlapSeconds: 0 })).secret).toMatch(/^whsec_/)
-    expect(found.secret).not.toBe(secret)
-    expect((await found.update({ enabled: false })).info).toMatchObject({ enabled: false, disabledReason: 'user' })
-    expect((await client.webhooks.list({ enabled: false }).all()).map(({ id }) => id)).toEqual([webhook.id])
-    await webhook.delete()
-    await client.webhooks.delete(webhook.id)
-    await expect(found.refresh()).rejects.toBeInstanceOf(NotFoundError)
-    await expect(client.webhooks.create({ url: 'ftp://x' })).rejects.toBeInstanceOf(BadRequestError)
-  })
+  sdkWebhookCases(() => ({ client, git, receiver, offshoot }))
 })
 
 describe('the events of a workspace', () => {

@@ -239,12 +239,16 @@ static int make_hard_link(struct unpacking *unpacking, int folder, const char *n
 	int parent = open_parent(unpacking, target, &last);
 	if (parent < 0)
 		return errno;
-	struct stat about;
+	struct stat to, here;
+	bool exists = fstatat(folder, name, &here, AT_SYMLINK_NOFOLLOW) == 0;
 	// A hard link to a symbolic link could lead outside.
-	if (fstatat(parent, last, &about, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(parent, last, &to, AT_SYMLINK_NOFOLLOW) != 0)
 		error = errno;
-	else if (!S_ISREG(about.st_mode))
+	else if (!S_ISREG(to.st_mode))
 		error = EINVAL;
+	// Both are the same file: to remove the entry first could remove the file's only name.
+	else if (exists && to.st_dev == here.st_dev && to.st_ino == here.st_ino)
+		error = 0;
 	else if ((unlinkat(folder, name, 0) != 0 && errno != ENOENT) || linkat(parent, last, folder, name, 0) != 0)
 		error = errno;
 	close(parent);

@@ -125,6 +125,25 @@ describe('archive and unpack', () => {
     expect((await readdir(home)).sort()).toEqual(['evil.tar', 'to'])
   })
 
+  it('keep a file that is a hard link to itself', async () => {
+    sh(`echo kept > to/file; tar -cf file.tar -C to file`)
+    // The header of the file, changed to that of a hard link.
+    const header = Buffer.from((await readFile(at('file.tar'))).subarray(0, 512))
+    header[156] = '1'.charCodeAt(0)
+    header.write('file', 157)
+    header.fill('0', 124, 135)
+    header.fill(' ', 148, 156)
+    header.write(
+      `${header
+        .reduce((sum, byte) => sum + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0 `,
+      148,
+    )
+    await link.files.unpack(at('to'), Readable.from([Buffer.concat([header, Buffer.alloc(1024)])]))
+    expect(await readFile(at('to/file'), 'utf8')).toBe('kept\n')
+  })
+
   it('drop leading slashes, and do not write through a link', async () => {
     await writeFile(at('victim'), 'safe')
     await symlink('../victim', at('to/file'))

@@ -57,7 +57,9 @@ export function sdkWebhookCases(worldOf: () => World): void {
     })
     const deployment = await app.deploy()
     const sandbox = await client.sandboxes.create({ template: 'minimal' })
-    const { sandboxes: [fork] } = await sandbox.fork({ count: 1 })
+    const {
+      sandboxes: [fork],
+    } = await sandbox.fork({ count: 1 })
     await sandbox.hibernate()
     await offshoot.killService('control')
     await sandbox.exec('true')

@@ -76,7 +76,7 @@ const CONTROL_TESTS = '(\\.test\\.ts$|^packages/control/src/test/)'
 const controlLayers = {
   platform: inOrder('db audit limits secrets http jobs mail . idempotency'),
   fleet: inOrder('. placement proxy'),
-  'kinds/orgs': inOrder('identity audit operators ssh .'),
+  'kinds/orgs': inOrder('identity audit changes operators ssh .'),
   'kinds/billing': inOrder('model limits metering .'),
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],

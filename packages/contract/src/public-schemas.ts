@@ -5,6 +5,7 @@ import * as audit from './audit.ts'
 import * as backgroundExec from './background-exec.ts'
 import * as billing from './billing.ts'
 import * as build from './build.ts'
+import * as change from './change.ts'
 import * as code from './code.ts'
 import * as database from './database.ts'
 import * as deployment from './deployment.ts'
@@ -52,6 +53,7 @@ const MODULES = {
   'background-exec': backgroundExec,
   billing,
   build,
+  change,
   code,
   database,
   deployment,

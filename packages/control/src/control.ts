@@ -8,7 +8,6 @@ import type { Kind } from './fleet/kind.ts'
 import { forgetOldRemovals, ownCluster } from './fleet/reconcile-statements.ts'
 import { SandboxLocations } from './fleet/sandbox-locations.ts'
 import { SandboxReads } from './fleet/sandbox-reads.ts'
-import { AppChanges } from './kinds/apps/model/app-changes.ts'
 import { Deployer } from './kinds/apps/model/deployer.ts'
 import { NO_CREDENTIALS } from './kinds/apps/model/git-credentials.ts'
 import { DnsTexts } from './kinds/apps/model/dns-texts.ts'
@@ -22,6 +21,7 @@ import { Broker } from './kinds/databases/broker/broker.ts'
 import { Connections } from './kinds/databases/broker/connections.ts'
 import { databases } from './kinds/databases/kind.ts'
 import { createAccounts } from './kinds/orgs/identity/accounts.ts'
+import { ChangeFeed } from './kinds/orgs/identity/change-feed.ts'
 import { FailedAttempts } from './kinds/orgs/identity/failed-attempts.ts'
 import { JwtVerifier } from './kinds/orgs/identity/jwt-verifier.ts'
 import { KeyUsage } from './kinds/orgs/identity/key-usage.ts'
@@ -39,6 +39,7 @@ import type { WebhooksContext } from './kinds/webhooks/model/webhooks-context.ts
 import { removeOldEntries } from './platform/audit/audit-statements.ts'
 import { accountsSecrets } from './platform/secrets/accounts-secret.ts'
 import { openDatabase } from './platform/db/database.ts'
+import { Notifications } from './platform/db/notifications.ts'
 import { migrate } from './platform/db/migrate.ts'
 import { ProcessLock } from './platform/db/process-lock.ts'
 import { createMetrics } from './platform/http/metrics.ts'
@@ -114,11 +115,13 @@ export async function startControl(
     config.stripe === undefined
       ? null
       : new (await import('./kinds/billing/model/payments.ts')).Payments(config.stripe, config.public_url)
+  const notifications = new Notifications(config.database, log)
   const stopping = new AbortController()
   const context: WebhooksContext = {
     config,
     log,
     database,
+    notifications,
     lock,
     outbox,
     metrics: createMetrics(database),
@@ -136,6 +139,7 @@ export async function startControl(
     failures: new FailedAttempts(),
     operatorKeys: await OperatorKeys.open(pool, config.operator_key_sha256, log),
     sshKeys: new SshServiceKeys(pool, new Seal(keyring, 'ssh')),
+    changeFeed: new ChangeFeed(notifications),
     payments,
     creates: new WorkspaceQueue(),
     events,
@@ -150,7 +154,6 @@ export async function startControl(
     dnsTexts: new DnsTexts(config.dns_servers),
     deployer: new Deployer({ pool, lock, log, isReady: () => fleet.reachable.length > 0 }),
     scaler: new Scaler(log),
-    appChanges: new AppChanges(config.database, log),
     gitProvider,
     gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(pool, gitProvider),
   }
@@ -162,7 +165,7 @@ export async function startControl(
     await eventFeed.stop()
     await context.deployer.stop()
     await context.scaler.stop()
-    await context.appChanges.stop()
+    await notifications.stop()
     await brokerConnections.close()
     await fleet.stop()
     // `fleet.stop()` has already ended the jobs' calls to agents, so this wait is short.

@@ -1,6 +1,7 @@
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { Logger } from 'pino'
 import type { Database } from './db/database.ts'
+import type { Notifications } from './db/notifications.ts'
 import type { ProcessLock } from './db/process-lock.ts'
 import type { Metrics } from './http/metrics.ts'
 import type { OpenStreams } from './http/open-streams.ts'
@@ -17,6 +18,7 @@ export interface Platform {
   readonly config: ControlConfig
   readonly log: Logger
   readonly database: Database
+  readonly notifications: Notifications
   readonly lock: ProcessLock
   readonly outbox: Outbox
   readonly metrics: Metrics

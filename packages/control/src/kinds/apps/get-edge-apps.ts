@@ -39,7 +39,7 @@ class Feed {
   constructor(control: AppsContext, send: (event: string, data: unknown) => void) {
     this.#control = control
     this.#send = send
-    this.#forget = control.appChanges.listen((id) => this.#note(id))
+    this.#forget = control.notifications.listen('apps', (id) => this.#note(id))
     this.#note(null)
   }
 

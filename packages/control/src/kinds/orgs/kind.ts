@@ -1,5 +1,6 @@
 import type { Kind } from '../../fleet/kind.ts'
 import { auditRoutes, operatedAuditRoutes } from './audit/audit-routes.ts'
+import { getChanges } from './changes/get-changes.ts'
 import { accountOperations } from './identity/account-operations.ts'
 import { accountsRoutes } from './identity/accounts-routes.ts'
 import { deleteMe } from './identity/delete-me.ts'
@@ -46,6 +47,7 @@ export const orgs: Kind<OrgsContext> = {
     postCurrentOrg(app, control)
     postTokens(app, control)
     getTokens(app, control)
+    getChanges(app, control)
     deleteToken(app, control)
     deleteTokens(app, control)
     postAccessTokens(app, control)

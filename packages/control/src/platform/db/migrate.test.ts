@@ -78,6 +78,7 @@ describe('migrate', () => {
       '0048-webhooks',
       '0051-used-codes',
       '0052-sign-in-links',
+      '0053-changes',
     ])
   })
 

@@ -44,6 +44,7 @@ import * as privatePreviews from './migrations/0047-private-previews.ts'
 import * as webhooks from './migrations/0048-webhooks.ts'
 import * as usedCodes from './migrations/0051-used-codes.ts'
 import * as signInLinks from './migrations/0052-sign-in-links.ts'
+import * as changes from './migrations/0053-changes.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -92,6 +93,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0048-webhooks': webhooks,
   '0051-used-codes': usedCodes,
   '0052-sign-in-links': signInLinks,
+  '0053-changes': changes,
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Seal } from '../../../platform/secrets/seal.ts'
 import type { DatabasesContext } from '../../databases/databases-context.ts'
-import type { AppChanges } from './app-changes.ts'
 import type { Deployer } from './deployer.ts'
 import type { GitCredentials } from './git-credentials.ts'
 import type { DnsTexts } from './dns-texts.ts'
@@ -19,7 +18,6 @@ export interface AppsContext extends DatabasesContext {
   readonly dnsTexts: DnsTexts
   readonly deployer: Deployer
   readonly scaler: Scaler
-  readonly appChanges: AppChanges
   /** `null` if the operator has configured none. */
   readonly gitProvider: GitProvider | null
   readonly gitCredentials: GitCredentials

@@ -1,4 +1,5 @@
 import type { FleetContext } from '../../../fleet/fleet-context.ts'
+import type { ChangeFeed } from './change-feed.ts'
 import type { Accounts } from './accounts.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import type { JwtVerifier } from './jwt-verifier.ts'
@@ -13,4 +14,5 @@ export interface OrgsContext extends FleetContext {
   readonly failures: FailedAttempts
   readonly operatorKeys: OperatorKeys
   readonly sshKeys: SshServiceKeys
+  readonly changeFeed: ChangeFeed
 }

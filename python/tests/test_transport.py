@@ -206,6 +206,22 @@ def test_follows_the_events_of_a_workspace_from_a_position() -> None:
     assert requests[1].url.params["since"] == "1970-01-01T00:00:00.000Z"
 
 
+def test_follows_changes_and_says_when_to_read_everything() -> None:
+    def stream(*names: str) -> httpx.Response:
+        return httpx.Response(200, content="".join(names).encode())
+
+    connected = "event: connected\ndata: {}\n\n"
+    missed = "event: missed\ndata: {}\n\n"
+    change = 'event: change\ndata: {"kind": "app", "id": "a"}\n\n'
+    client, requests = client_of(
+        stream(connected, change, missed, "event: later\ndata: {}\n\n"), stream(connected, change)
+    )
+    followed = client.changes()
+    one = {"kind": "app", "id": "a"}
+    assert [next(followed) for _ in range(5)] == ["everything", one, "everything", "everything", one]
+    assert [request.url.path for request in requests] == ["/v1/changes", "/v1/changes"]
+
+
 def test_follows_a_quiet_stream_for_hours(monkeypatch: pytest.MonkeyPatch) -> None:
     # Each look at the clock is an hour later, and the server ends a stream after an hour.
     hours = count(0, 3600)

@@ -15,8 +15,9 @@ import type { ServerEvent } from './http/server-events.ts'
 import { List } from './http/list.ts'
 import { Scope } from './http/scope.ts'
 import { type CallOptions, type ClientOptions, Transport } from './http/transport.ts'
-import type { Me, Usage, WorkspaceEvent } from './generated/models.ts'
+import type { Change, Me, Usage, WorkspaceEvent } from './generated/models.ts'
 import { Apps } from './resources/apps.ts'
+import { type ChangesOptions, followChanges } from './resources/changes.ts'
 import { Databases } from './resources/databases.ts'
 import { followEvents, listEvents, type WorkspaceEventsOptions } from './resources/events.ts'
 import { Keys, Ssh } from './resources/keys.ts'
@@ -94,6 +95,18 @@ export class Offshoot {
    */
   events(options: WorkspaceEventsOptions = {}): AsyncGenerator<WorkspaceEvent, void, undefined> {
     return followEvents(this.#scope, options)
+  }
+
+  /**
+   * Which objects of the workspace change, as they change, forever: leave the loop or abort the `signal`. It says
+   * `everything` at the beginning, after each reconnect, and when changes may have been missed: read again what you show.
+   *
+   *     for await (const change of client.changes()) console.log(change === 'everything' ? change : change.kind)
+   *
+   * @throws ConnectionError if several attempts in a row fail
+   */
+  changes(options: ChangesOptions = {}): AsyncGenerator<Change | 'everything', void, undefined> {
+    return followChanges(this.#scope, options)
   }
 
   /** The events of 90 days, newest first; with `since` or `tail` in the order of their arrival. */

@@ -7,6 +7,7 @@ export {
   type ChangeAppOptions,
   type CreateAppOptions,
 } from './resources/apps.ts'
+export type { ChangesOptions } from './resources/changes.ts'
 export {
   type BranchDatabaseOptions,
   type ChangeDatabaseOptions,
@@ -83,6 +84,7 @@ export type {
   BackgroundExec,
   Build,
   BuildLogLine,
+  Change,
   CodeContext,
   CodeResult,
   CreatedPreviewLink,

@@ -181,6 +181,31 @@ class Token(TypedDict):
     """
 
 
+ChangeKind: TypeAlias = Literal[
+    'sandbox',
+    'snapshot',
+    'template',
+    'build',
+    'volume',
+    'volume_snapshot',
+    'database',
+    'backup',
+    'app',
+    'deployment',
+    'domain',
+    'webhook',
+    'webhook_delivery',
+    'key',
+    'ssh_key',
+    'member',
+    'invitation',
+    'workspace',
+]
+"""
+What a message of `GET /v1/changes` can be about. `id` is that of the API's paths: the name of a template or a volume, the domain, the prefix of a key, the user's id of a member, and the id of everything else.
+"""
+
+
 class AccessTokenBody(TypedDict):
     """
     Body of `POST /v1/me/access-tokens`.
@@ -2757,6 +2782,15 @@ class ChosenOrg(TypedDict):
     """
 
     org: WorkspaceSummary
+
+
+class Change(TypedDict):
+    """
+    An object of the workspace was made, changed or deleted.
+    """
+
+    kind: ChangeKind
+    id: str
 
 
 class AuditEntry(TypedDict):

@@ -110,6 +110,16 @@ export interface components {
       /** @description Id of the creating user; `null` if the account was deleted. */
       createdBy: string | null;
     };
+    /** @description An object of the workspace was made, changed or deleted. */
+    Change: {
+      kind: components["schemas"]["ChangeKind"];
+      id: string;
+    };
+    /**
+     * @description What a message of `GET /v1/changes` can be about. `id` is that of the API's paths: the name of a template or a volume, the domain, the prefix of a key, the user's id of a member, and the id of everything else.
+     * @enum {string}
+     */
+    ChangeKind: "sandbox" | "snapshot" | "template" | "build" | "volume" | "volume_snapshot" | "database" | "backup" | "app" | "deployment" | "domain" | "webhook" | "webhook_delivery" | "key" | "ssh_key" | "member" | "invitation" | "workspace";
     /** @description Body of `POST /v1/me/access-tokens`. */
     AccessTokenBody: {
       /** @description The only workspace in which the token acts. Default: the one of this request. */
@@ -2046,6 +2056,8 @@ export type ChosenOrg = components['schemas']['ChosenOrg'];
 export type Scope = components['schemas']['Scope'];
 export type CreatedToken = components['schemas']['CreatedToken'];
 export type Token = components['schemas']['Token'];
+export type Change = components['schemas']['Change'];
+export type ChangeKind = components['schemas']['ChangeKind'];
 export type AccessTokenBody = components['schemas']['AccessTokenBody'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type AuditEntry = components['schemas']['AuditEntry'];

@@ -73,6 +73,12 @@ export interface components {
       last_used_at: string | null;
       created_by: string | null;
     };
+    Change: {
+      kind: components["schemas"]["ChangeKind"];
+      id: string;
+    };
+    /** @enum {string} */
+    ChangeKind: "sandbox" | "snapshot" | "template" | "build" | "volume" | "volume_snapshot" | "database" | "backup" | "app" | "deployment" | "domain" | "webhook" | "webhook_delivery" | "key" | "ssh_key" | "member" | "invitation" | "workspace";
     AccessTokenBody: {
       org_id?: string | null;
       scopes?: components["schemas"]["Scope"][] | null;
@@ -1525,6 +1531,11 @@ export interface components {
       /** @description Revoke all API keys that you made */
       "DELETE /v1/me/tokens": {
         answer: null;
+      };
+      /** @description Follow which objects of the workspace change (server-sent events) */
+      "GET /v1/changes": {
+        answer: null;
+        event: components["schemas"]["Change"];
       };
       /** @description Revoke an API key */
       "DELETE /v1/me/tokens/{prefix}": {
@@ -3592,6 +3603,8 @@ export type ChosenOrg = components['schemas']['ChosenOrg'];
 export type Scope = components['schemas']['Scope'];
 export type CreatedToken = components['schemas']['CreatedToken'];
 export type Token = components['schemas']['Token'];
+export type Change = components['schemas']['Change'];
+export type ChangeKind = components['schemas']['ChangeKind'];
 export type AccessTokenBody = components['schemas']['AccessTokenBody'];
 export type AccessToken = components['schemas']['AccessToken'];
 export type AuditEntry = components['schemas']['AuditEntry'];

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 from .._config import make_config
 from .._values import QueryValue, given, path_segment
-from ..types import Me, SandboxStatus, Usage, Visibility, WorkspaceEvent
+from ..types import Change, Me, SandboxStatus, Usage, Visibility, WorkspaceEvent
 from . import _platform
 from .apps import Apps
+from .changes import follow_changes
 from .databases import Databases
 from .events import PATH as EVENTS_PATH
 from .events import event_query, follow_events
@@ -204,6 +205,12 @@ class Offshoot:
         :param tail: only so many of the latest events at the beginning
         """
         return follow_events(self._transport, event_query(type, object, sandbox_id), since, tail)
+
+    def changes(self) -> Iterator[Change | Literal["everything"]]:
+        """Yields which objects of the workspace change, as they change. ``"everything"`` comes at the beginning, after
+        each reconnect, and when changes may have been missed: read again what you show.
+        """
+        return follow_changes(self._transport)
 
     def past_events(
         self,

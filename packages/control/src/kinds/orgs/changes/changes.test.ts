@@ -204,6 +204,18 @@ describe('GET /v1/changes', () => {
     expect(unmarked(reader)).toHaveLength(2)
   })
 
+  it('reports ports that open in a sandbox, and none of its other events', async () => {
+    const reader = await follow(alice.key)
+    await harness.pool.query(
+      `insert into events (workspace_id, ts, object_id, agent_id, type, code, message, metadata)
+       select $1, now(), id, 'a', type, 'ok', '', '{}' from (values ($1::uuid, 'sandbox.port_opened'),
+         (gen_random_uuid(), 'sandbox.ssh_ready')) as made (id, type)`,
+      [alice.workspaceId],
+    )
+    await mark(alice, reader)
+    expect(unmarked(reader)).toEqual([`sandbox ${alice.workspaceId}`])
+  })
+
   it('reports no use of a key, and no update without a change of what the API shows', async () => {
     const reader = await follow(alice.jwt)
     await harness.pool.query('update api_keys set last_used_at = now() where workspace_id = $1', [alice.workspaceId])

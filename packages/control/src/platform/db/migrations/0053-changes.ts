@@ -38,6 +38,13 @@ const SOURCES: readonly Source[] = [
       union all select workspace_id, 'volume', null, v->>'name' from ${rows}, jsonb_array_elements(volumes) v
         where managed_by is distinct from 'proof'`,
   },
+  // An open port is in no other table.
+  {
+    table: 'events',
+    columns: 'workspace_id, object_id, type',
+    objects: (rows) => `select workspace_id, 'sandbox', null::uuid, object_id::text from ${rows}
+      where type in ('sandbox.port_opened', 'sandbox.port_closed')`,
+  },
   partOf('sandbox_ports', 'sandboxes', 'sandbox_id', 'sandbox', 'w.id'),
   {
     table: 'preview_links',

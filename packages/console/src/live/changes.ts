@@ -1,10 +1,5 @@
+import type { Change } from '@offshoot/sdk'
 import type { Query, QueryClient } from '@tanstack/react-query'
-
-/** A message of `GET /v1/changes`: an object of the workspace was made, changed or deleted. */
-export interface Change {
-  readonly kind: string
-  readonly id: string
-}
 
 /** Reads single changed entries of a long list, instead of the whole list. */
 export type ListUpdate = (ids: readonly string[]) => Promise<void>
@@ -14,6 +9,8 @@ export type ListUpdate = (ids: readonly string[]) => Promise<void>
  * sixteen is one request.
  */
 const COLLECT_MS = 40
+/** Further queries that show something of a kind. */
+const RELATED: Readonly<Record<string, readonly unknown[]>> = { member: ['me'], workspace: ['me', 'limits'] }
 /** With more changes at once, a whole list is read again. */
 const MAX_SINGLE_UPDATES = 20
 
@@ -58,7 +55,11 @@ export class Refresher {
       const update = ids.size > MAX_SINGLE_UPDATES ? undefined : this.#updates.get(kind)
       void update?.([...ids])
       const isConcerned = ({ queryKey: [itsKind, which] }: Query) =>
-        itsKind === kind && (which === 'list' ? update === undefined : ids.has(which as string))
+        itsKind === kind
+          ? which === 'list'
+            ? update === undefined
+            : ids.has(which as string)
+          : RELATED[kind]?.includes(itsKind) === true
       void this.#queries.invalidateQueries({ predicate: isConcerned })
     }
   }

@@ -6,6 +6,8 @@ const MAX_IDS = 25
 /** A table whose changes are told, and what they mean to callers. */
 interface Source {
   readonly table: string
+  /** Only new rows are told, and of them only those that fulfil this condition. Default: every change is told. */
+  readonly onlyNew?: string
   /** Only updates of these columns are told. Default: all updates. */
   readonly columns?: string
   /**
@@ -28,6 +30,8 @@ const partOf = (table: string, whole: string, key: string, kind: string, id: str
   ...(columns !== undefined && { columns }),
 })
 
+const PORT_CHANGED = `type in ('sandbox.port_opened', 'sandbox.port_closed')`
+
 const SOURCES: readonly Source[] = [
   // Trial restores of backups are hidden. A database's status is that of its VM. A volume shows who has it attached.
   {
@@ -41,9 +45,8 @@ const SOURCES: readonly Source[] = [
   // An open port is in no other table.
   {
     table: 'events',
-    columns: 'workspace_id, object_id, type',
-    objects: (rows) => `select workspace_id, 'sandbox', null::uuid, object_id::text from ${rows}
-      where type in ('sandbox.port_opened', 'sandbox.port_closed')`,
+    onlyNew: PORT_CHANGED,
+    objects: (rows) => `select workspace_id, 'sandbox', null::uuid, object_id::text from ${rows} where ${PORT_CHANGED}`,
   },
   partOf('sandbox_ports', 'sandboxes', 'sandbox_id', 'sandbox', 'w.id'),
   {
@@ -122,25 +125,31 @@ const tell = (
   ) as parts group by workspace, kind, owner, part;`
 
 /** Cascading deletions run a statement for each row of the other table, most of which change none of this table. */
-const define = (name: string, objects: string) => `create function ${name}() returns trigger language plpgsql as $$
+const define = (
+  name: string,
+  objects: string,
+  condition = 'true',
+) => `create function ${name}() returns trigger language plpgsql as $$
 begin
-  if exists (select from changed) then ${tell(objects)} end if;
+  if exists (select from changed where ${condition}) then ${tell(objects)} end if;
   return null;
 end $$`
 
-function statementsOf({ table, columns, objects }: Source): string[] {
+function statementsOf({ table, onlyNew, columns, objects }: Source): string[] {
   const trigger = (when: string, tables: string, run: string) =>
     `create trigger tell_${when} after ${when} on ${table} referencing ${tables}
      for each statement execute function ${run}()`
-  const statements = [
-    define(`tell_${table}`, objects('changed c')),
+  const inserted = [
+    define(`tell_${table}`, objects('changed c'), onlyNew),
     trigger('insert', 'new table as changed', `tell_${table}`),
-    trigger('delete', 'old table as changed', `tell_${table}`),
   ]
-  if (columns === undefined) return [...statements, trigger('update', 'new table as changed', `tell_${table}`)]
+  if (onlyNew !== undefined) return inserted
+  const deleted = trigger('delete', 'old table as changed', `tell_${table}`)
+  if (columns === undefined) return [...inserted, deleted, trigger('update', 'new table as changed', `tell_${table}`)]
   const different = `(select ${columns} from changed except select ${columns} from before) c`
   return [
-    ...statements,
+    ...inserted,
+    deleted,
     define(`tell_updated_${table}`, objects(different)),
     trigger('update', 'old table as before new table as changed', `tell_updated_${table}`),
   ]

@@ -25,6 +25,26 @@ export const lockAgentCursor = statement<{ cursor: number }, [id: string]>(
   'select cursor from agents where id = $1 for update',
 )
 
+/**
+ * The same for records. Updates of sandboxes in the transaction notify nobody: {@link tellChangedSandboxes} does,
+ * after the transaction.
+ */
+export const lockCursorForRecords = statement<{ cursor: number; tells_later: string | null }, [id: string]>(
+  'lock-cursor-for-records',
+  `select cursor, set_config('offshoot.tells_later', 'on', true) as tells_later from agents where id = $1 for update`,
+)
+
+export const tellChangedSandboxes = statement<{ told: boolean | null }, [ids: readonly string[]]>(
+  'tell-changed-sandboxes',
+  'select tell_changed_sandboxes($1) as told',
+)
+
+/** An empty notification: anything may have changed. */
+export const tellEverything = statement<{ told: boolean | null }, []>(
+  'tell-everything',
+  `select pg_notify('changes', '') is null as told`,
+)
+
 export const setAgentCursor = statement<never, [id: string, cursor: number]>(
   'set-agent-cursor',
   'update agents set cursor = $2 where id = $1',

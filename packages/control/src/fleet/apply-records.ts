@@ -4,7 +4,7 @@ import { bootMode } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import { storable } from '../platform/db/storable.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { lockAgentCursor, setAgentCursor } from './agent-statements.ts'
+import { lockCursorForRecords, setAgentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
@@ -26,7 +26,7 @@ export async function applyRecords(
 ): Promise<number> {
   for (const { prepareRecords } of kinds) await prepareRecords?.(records)
   return transaction(pool, async (client) => {
-    const [agent] = await lockAgentCursor(client, agentId)
+    const [agent] = await lockCursorForRecords(client, agentId)
     if (agent === undefined) throw new Error(`no agent ${agentId}`)
     const fresh = records.filter(({ seq }) => seq > agent.cursor)
     if (lastSeq <= agent.cursor) return agent.cursor

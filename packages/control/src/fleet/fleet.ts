@@ -5,6 +5,7 @@ import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { SandboxChanges } from './sandbox-changes.ts'
 
 export interface FleetOptions {
   readonly agents: readonly { readonly url: string; readonly secret: string }[]
@@ -21,17 +22,19 @@ export class Fleet {
   /** Log records that this version could not read, counted since the process started. */
   skippedRecords = 0
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
-
   readonly #options: FleetOptions
+  readonly #changes: SandboxChanges
 
   constructor(options: FleetOptions) {
     this.#options = options
+    this.#changes = new SandboxChanges(options.database.pool, options.log)
     this.directory = new AgentDirectory(options.agents, options.clusterId, options.database, options.log)
   }
 
   /** Starts to poll the agents. @param onReachable called when an agent answers after it did not */
   start(kinds: readonly AgentHooks[], onReachable: () => Promise<void>): void {
     const { clusterId, database, lock, log } = this.#options
+    const changes = this.#changes
     const onSkipped = (records: number) => (this.skippedRecords += records)
     this.directory.onReachable = () =>
       void onReachable().catch((error: unknown) =>
@@ -41,7 +44,7 @@ export class Fleet {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      const follower = new Follower({ agentId, clusterId, client, database, lock, kinds, onSkipped, log })
+      const follower = new Follower({ agentId, clusterId, client, database, lock, kinds, changes, onSkipped, log })
       this.#followers.set(client, { agentId, follower })
     })
   }
@@ -66,6 +69,7 @@ export class Fleet {
 
   async stop(): Promise<void> {
     await Promise.all([...this.#followers.values()].map(({ follower }) => follower.stop()))
+    await this.#changes.stop()
     await this.directory.stop()
   }
 }

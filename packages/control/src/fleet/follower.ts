@@ -12,6 +12,7 @@ import { applyRecords } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
+import type { SandboxChanges } from './sandbox-changes.ts'
 
 /** Milliseconds between two attempts to get the lock that makes this process the follower. */
 const LEAD_RETRY_MS = 1_000
@@ -27,6 +28,7 @@ export interface FollowerOptions {
   readonly database: Database
   readonly lock: ProcessLock
   readonly kinds: readonly AgentHooks[]
+  readonly changes: SandboxChanges
   /** Called after records were skipped because this version cannot read them. */
   readonly onSkipped: (records: number) => void
   readonly log: Logger
@@ -83,9 +85,12 @@ export class Follower {
 
   #run(): Promise<void> {
     const { signal } = this.#stopped
-    const { agentId, log } = this.#options
+    const { agentId, changes, log } = this.#options
+    let hasLed = false
     const follow = async (onConnected: () => void) => {
       await this.#lead()
+      if (!hasLed) await changes.addEverything()
+      hasLed = true
       await this.#follow(onConnected)
       log.info({ agent: agentId }, 'event stream ended')
     }
@@ -102,7 +107,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, kinds, onSkipped, log } = this.#options
+    const { agentId, client, database, kinds, changes, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -114,6 +119,7 @@ export class Follower {
         const { records, lastSeq, skipped } = readRecords(events)
         if (lastSeq === null) continue
         await applyRecords(database.pool, kinds, agentId, records, lastSeq)
+        changes.add(records.map(({ event }) => event.sandbox_id))
         for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')
         if (skipped.length > 0) onSkipped(skipped.length)
       }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { type Change, changeKind, READERS_OF } from '@offshoot/contract/change'
@@ -146,6 +147,30 @@ describe('GET /v1/changes', () => {
     expect(new Set(reader.changes())).toEqual(new Set([`sandbox ${sandbox.id}`]))
   })
 
+  it('reports what agents report, also to readers of a process that follows no agent', async () => {
+    const id = randomUUID()
+    agent.addSandbox(id, alice.workspaceId)
+    await harness.pool.query(
+      `insert into sandboxes (id, workspace_id, agent_id, creator, template, status, cpu, memory_mb, persistent,
+         ttl_seconds, idle_timeout_seconds) values ($1, $2, $3, 0, 'base', 'running', 1, 512, true, 1, 1)`,
+      [id, alice.workspaceId, agent.state.agentId],
+    )
+    const readers = [await follow(alice.key, control), await follow(alice.key, other)]
+    agent.log('sandbox.paused', id)
+    await eventually(() => readers.every((reader) => reader.changes().length > 0))
+    expect(new Set(readers.flatMap(unmarked))).toEqual(new Set([`sandbox ${id}`]))
+  })
+
+  it('says that changes may have been missed when another process follows the agents', async () => {
+    const reader = await follow(alice.key, other)
+    const late = await FakeAgent.start()
+    const third = await harness.control([late])
+    await eventually(() => reader.frames.some(({ event }) => event === 'missed'))
+    await third.stop()
+    await late.kill()
+    expect(reader.response.destroyed).toBe(false)
+  })
+
   it('reports to a key only what its scopes let it read, and to no key what users alone read', async () => {
     const jwt = await call(control.url, 'POST', '/v1/me/access-tokens', {
       token: alice.jwt,
@@ -197,11 +222,13 @@ describe('GET /v1/changes', () => {
     const id = await fakeDatabase(harness, control, alice)
     const reader = await follow(alice.key)
     await harness.pool.query(`update sandboxes set status = 'hibernated' where id = $1`, [id])
+    await harness.pool.query(
+      `insert into sandboxes select (jsonb_populate_record(s, '{"managed_by": "proof"}'::jsonb ||
+         jsonb_build_object('id', gen_random_uuid()))).* from sandboxes s where id = $1`,
+      [id],
+    )
     await mark(alice, reader)
-    expect(unmarked(reader).toSorted()).toEqual([`database ${id}`, `sandbox ${id}`])
-    await harness.pool.query(`update sandboxes set managed_by = 'proof' where id = $1`, [id])
-    await mark(alice, reader)
-    expect(unmarked(reader)).toHaveLength(2)
+    expect(new Set(unmarked(reader))).toEqual(new Set([`database ${id}`, `sandbox ${id}`]))
   })
 
   it('reports ports that open in a sandbox, and none of its other events', async () => {

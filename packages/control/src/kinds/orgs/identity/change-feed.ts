@@ -30,7 +30,7 @@ export class ChangeFeed {
   #tell(payload: string | null): void {
     // Most processes have no follower of most changes.
     if (this.#followers.size === 0) return
-    if (payload === null) return this.#tellAll(null)
+    if (payload === null || payload === '') return this.#tellAll(null)
     const [workspaceId, kind, owner, ids] = JSON.parse(payload) as [string | null, ChangeKind, string | null, string[]]
     const changes = ids.map((id) => ({ kind, id, owner }))
     if (workspaceId === null) return this.#tellAll(changes)

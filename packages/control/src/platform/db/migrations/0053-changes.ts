@@ -11,6 +11,10 @@ interface Source {
   /** Only updates of these columns are told. Default: all updates. */
   readonly columns?: string
   /**
+   * Updates are not told in a transaction that says so ({@link TELLS_LATER}), and `tell_changed_TABLE` tells them later.
+   */
+  readonly canTellLater?: true
+  /**
    * Selects (workspace, kind, owner, id) of changed rows. Without a workspace, all are concerned. `owner`: the user to
    * whom the object belongs.
    */
@@ -36,6 +40,7 @@ const SOURCES: readonly Source[] = [
   // Trial restores of backups are hidden. A database's status is that of its VM. A volume shows who has it attached.
   {
     table: 'sandboxes',
+    canTellLater: true,
     objects: (rows) => `select workspace_id, 'sandbox', null::uuid, id::text from ${rows}
         where managed_by is distinct from 'proof'
       union all select workspace_id, 'database', null, managed_id::text from ${rows} where managed_by = 'database'
@@ -135,7 +140,9 @@ begin
   return null;
 end $$`
 
-function statementsOf({ table, onlyNew, columns, objects }: Source): string[] {
+const TELLS_LATER = `current_setting('offshoot.tells_later', true) is not distinct from 'on'`
+
+function statementsOf({ table, onlyNew, columns, canTellLater, objects }: Source): string[] {
   const trigger = (when: string, tables: string, run: string) =>
     `create trigger tell_${when} after ${when} on ${table} referencing ${tables}
      for each statement execute function ${run}()`
@@ -145,6 +152,19 @@ function statementsOf({ table, onlyNew, columns, objects }: Source): string[] {
   ]
   if (onlyNew !== undefined) return inserted
   const deleted = trigger('delete', 'old table as changed', `tell_${table}`)
+  if (canTellLater === true) {
+    return [
+      ...inserted,
+      deleted,
+      define(`tell_updated_${table}`, objects('changed c'), `not (${TELLS_LATER})`),
+      trigger('update', 'new table as changed', `tell_updated_${table}`),
+      `create function tell_changed_${table}(ids uuid[]) returns boolean language plpgsql as $$
+begin
+  ${tell(objects(`(select * from ${table} t where t.id = any(ids)) c`))}
+  return true;
+end $$`,
+    ]
+  }
   if (columns === undefined) return [...inserted, deleted, trigger('update', 'new table as changed', `tell_${table}`)]
   const different = `(select ${columns} from changed except select ${columns} from before) c`
   return [

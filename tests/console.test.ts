@@ -115,6 +115,17 @@ describe.skipIf(!hasBrowser)('the console', () => {
     },
   )
 
+  it('says without a sign-in what works', async () => {
+    const { page } = console
+    await console.goto('/status')
+    const parts = page.getByRole('region', { name: 'Parts' })
+    await parts.getByRole('listitem').filter({ hasText: 'Sandboxes' }).getByText('operational').waitFor()
+    await page.getByText('Version').waitFor()
+    expect(await parts.getByRole('listitem').count()).toBe(5)
+    expect(await console.violations()).toEqual([])
+    expect(console.problems).toEqual([])
+  })
+
   it('shows ten thousand sandboxes', async () => {
     const { page } = console
     const all = Array.from({ length: 10_000 }, (_, n) => sandbox(n))

@@ -37,6 +37,7 @@ import * as scope from './scope.ts'
 import * as signal from './signal.ts'
 import * as snapshot from './snapshot.ts'
 import * as ssh from './ssh.ts'
+import * as status from './status.ts'
 import * as templateImage from './template-image.ts'
 import * as template from './template.ts'
 import * as token from './token.ts'
@@ -84,6 +85,7 @@ const MODULES = {
   signal,
   snapshot,
   ssh,
+  status,
   template,
   'template-image': templateImage,
   token,

@@ -154,6 +154,7 @@ export async function startControl(
     dnsTexts: new DnsTexts(config.dns_servers),
     deployer: new Deployer({ pool, lock, log, isReady: () => fleet.reachable.length > 0 }),
     scaler: new Scaler(log),
+    edgeStreams: new Set(),
     gitProvider,
     gitCredentials: gitProvider === null ? NO_CREDENTIALS : installationCredentials(pool, gitProvider),
   }

@@ -3,6 +3,7 @@ import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { type FastifyInstance, LogController } from 'fastify'
 import { type Control, KINDS } from './control.ts'
 import { getHealthz } from './fleet/get-healthz.ts'
+import { getStatus } from './fleet/get-status.ts'
 import { registerAdmission } from './kinds/orgs/admission.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
 import { answerBadRequest } from './platform/http/bad-request.ts'
@@ -84,6 +85,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
   registerMetrics(app, control.metrics)
   getHealthz(app, control)
   getVersion(app, control)
+  getStatus(app, control, Object.assign({}, ...KINDS.map(({ parts }) => parts?.(control))))
   for (const { routes } of KINDS) await routes(app, control)
   mcpRoute(app, control.config)
   if (consoleDir !== null) await registerConsole(app, consoleDir, control.config)

@@ -13,6 +13,12 @@ class Error(TypedDict):
     detail: NotRequired[str]
 
 
+PartStatus: TypeAlias = Literal['operational', 'degraded', 'down', 'unknown']
+"""
+`degraded`: it works, but not for everybody or not with all hosts. `unknown`: the control process that answers cannot tell.
+"""
+
+
 class SignInProvider(TypedDict):
     id: str
     name: str
@@ -2758,6 +2764,33 @@ class Redelivered(TypedDict):
     count: int
     """
     Deliveries that are sent again: at most 10,000, the oldest first.
+    """
+
+
+class Parts(TypedDict):
+    api: PartStatus
+    sandboxes: PartStatus
+    databases: PartStatus
+    apps: PartStatus
+    previews: PartStatus
+    """
+    Ports of sandboxes and addresses of apps. Only the process to which an edge is connected knows them.
+    """
+
+
+class ServiceStatus(TypedDict):
+    """
+    Answer of `GET /v1/status`.
+    """
+
+    status: PartStatus
+    """
+    The worst of the parts whose state is known.
+    """
+    parts: Parts
+    checked_at: str
+    """
+    When the parts were looked at: RFC 3339, UTC, milliseconds.
     """
 
 

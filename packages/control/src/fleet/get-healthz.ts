@@ -50,7 +50,7 @@ export function getHealthz(app: FastifyInstance, control: FleetContext): void {
 }
 
 /** `null` if the database does not answer. */
-async function readCursors({ database, log }: FleetContext): Promise<ReadonlyMap<string, number> | null> {
+export async function readCursors({ database, log }: FleetContext): Promise<ReadonlyMap<string, number> | null> {
   try {
     const rows = await Deadline.after(DATABASE_TIMEOUT_MS, 'the database').race(agentCursors(database.pool))
     return new Map(rows.map(({ id, cursor }) => [id, cursor]))

@@ -6,6 +6,7 @@ import type { PeriodicWork } from '../platform/jobs/periodic.ts'
 import type { Lane } from '../platform/jobs/task.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import type { FleetContext } from './fleet-context.ts'
+import type { Part } from './get-status.ts'
 
 /**
  * A resource kind: everything that control implements for one noun, as one value. `control.ts` and `server.ts` iterate
@@ -23,5 +24,7 @@ export interface Kind<C extends FleetContext> {
   readonly refreshes?: (control: C) => readonly PeriodicWork[]
   /** Statements that delete expired rows, run each minute. */
   readonly sweeps?: readonly ((pool: pg.Pool) => Promise<unknown>)[]
+  /** Parts of the service by the names that `GET /v1/status` gives them. */
+  readonly parts?: (control: C) => Readonly<Record<string, Part>>
   readonly addMetrics?: (registry: Registry, control: C) => void
 }

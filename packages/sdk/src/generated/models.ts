@@ -6,6 +6,26 @@ export interface components {
       error: string;
       detail?: string;
     };
+    /** @description Answer of `GET /v1/status`. */
+    ServiceStatus: {
+      /** @description The worst of the parts whose state is known. */
+      status: components["schemas"]["PartStatus"];
+      parts: {
+        api: components["schemas"]["PartStatus"];
+        sandboxes: components["schemas"]["PartStatus"];
+        databases: components["schemas"]["PartStatus"];
+        apps: components["schemas"]["PartStatus"];
+        /** @description Ports of sandboxes and addresses of apps. Only the process to which an edge is connected knows them. */
+        previews: components["schemas"]["PartStatus"];
+      };
+      /** @description When the parts were looked at: RFC 3339, UTC, milliseconds. */
+      checkedAt: string;
+    };
+    /**
+     * @description `degraded`: it works, but not for everybody or not with all hosts. `unknown`: the control process that answers cannot tell.
+     * @enum {string}
+     */
+    PartStatus: "operational" | "degraded" | "down" | "unknown";
     /** @description Answer of `GET /v1/service`. */
     Service: {
       /**
@@ -2046,6 +2066,8 @@ export interface components {
   };
 }
 export type Error = components['schemas']['Error'];
+export type ServiceStatus = components['schemas']['ServiceStatus'];
+export type PartStatus = components['schemas']['PartStatus'];
 export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];

@@ -6,6 +6,19 @@ export interface components {
       error: string;
       detail?: string;
     };
+    ServiceStatus: {
+      status: components["schemas"]["PartStatus"];
+      parts: {
+        api: components["schemas"]["PartStatus"];
+        sandboxes: components["schemas"]["PartStatus"];
+        databases: components["schemas"]["PartStatus"];
+        apps: components["schemas"]["PartStatus"];
+        previews: components["schemas"]["PartStatus"];
+      };
+      checked_at: string;
+    };
+    /** @enum {string} */
+    PartStatus: "operational" | "degraded" | "down" | "unknown";
     Service: {
       /** @enum {string} */
       sign_up: "open" | "invitation" | "closed";
@@ -1479,6 +1492,10 @@ export interface components {
         answer: {
           [key: string]: string;
         };
+      };
+      /** @description Whether each part of the service works */
+      "GET /v1/status": {
+        answer: components["schemas"]["ServiceStatus"];
       };
       /** @description What the service offers, also before sign-in */
       "GET /v1/service": {
@@ -3593,6 +3610,8 @@ export interface components {
   };
 }
 export type Error = components['schemas']['Error'];
+export type ServiceStatus = components['schemas']['ServiceStatus'];
+export type PartStatus = components['schemas']['PartStatus'];
 export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];

@@ -1,51 +1,49 @@
-import { ApiError, Offshoot, type RouteAnswer } from '@offshoot/sdk'
+import { Offshoot, type RouteAnswer } from '@offshoot/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, RefreshCw, TriangleAlert } from 'lucide-react'
+import { CircleCheck, CircleHelp, RefreshCw, TriangleAlert } from 'lucide-react'
 import { useEffect } from 'react'
-import { Badge } from '../../ui/badge.tsx'
+import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Button } from '../../ui/button.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
-import { bytes, Time } from '../../ui/time.tsx'
+import { Time } from '../../ui/time.tsx'
 
-type Health = RouteAnswer<'GET /healthz'>
+type Status = RouteAnswer<'GET /v1/status'>['status']
+type Parts = RouteAnswer<'GET /v1/status'>['parts']
 
-/** What the page needs of an agent. */
-interface Agent {
-  readonly id: string
-  readonly status: string
-  readonly accelerator?: string
-  readonly isolation?: string
-  readonly sandboxes?: number
-  readonly disk?: { readonly free_bytes: number; readonly total_bytes: number }
-}
+const PARTS = {
+  api: 'API',
+  sandboxes: 'Sandboxes',
+  databases: 'Databases',
+  apps: 'Apps',
+  previews: 'Previews and addresses of apps',
+} as const satisfies Record<keyof Parts, string>
 
-const CHECKS: Readonly<Record<string, string>> = {
-  database: 'Database of the service',
-  agents: 'Hosts of sandboxes',
-  disk: 'Disks',
-}
+const LOOKS = {
+  operational: { summary: 'Everything works', tone: 'good', className: 'bg-good-soft text-good', icon: CircleCheck },
+  degraded: {
+    summary: 'Something works in part',
+    tone: 'warn',
+    className: 'bg-warn-soft text-warn',
+    icon: TriangleAlert,
+  },
+  down: { summary: 'Something does not work', tone: 'bad', className: 'bg-bad-soft text-bad', icon: TriangleAlert },
+  unknown: { summary: 'It is not known whether it works', tone: 'idle', className: 'bg-raised', icon: CircleHelp },
+} as const satisfies Record<Status, { readonly tone: Tone; readonly [name: string]: unknown }>
 
 const api = new Offshoot({ baseUrl: location.origin, apiKey: 'none', maxRetries: 0 })
-
-/** A service with a failing part answers with 503 and says which. */
-async function readHealth(signal: AbortSignal): Promise<Health> {
-  try {
-    return await api.request('GET /healthz', { signal })
-  } catch (error) {
-    if (error instanceof ApiError && error.body['checks'] !== undefined) return error.body as unknown as Health
-    throw error
-  }
-}
 
 /** Whether the service works. It takes no sign-in. */
 export function StatusPage() {
   const query = useQuery({
     queryKey: ['status'],
     queryFn: async ({ signal }) => {
-      const [health, version] = await Promise.all([readHealth(signal), api.request('GET /version', { signal })])
-      return { health, version, at: new Date().toISOString() }
+      const [health, version] = await Promise.all([
+        api.request('GET /v1/status', { signal }),
+        api.request('GET /version', { signal }),
+      ])
+      return { health, version }
     },
   })
   const { refetch } = query
@@ -74,28 +72,22 @@ export function StatusPage() {
         }
       >
         <QueryView query={query}>
-          {({ health, version, at }) => (
+          {({ health, version }) => (
             <>
-              <Summary isOk={health.status === 'ok'} />
+              <Summary status={health.status} />
               <Section title="Parts">
                 <ul className="flex flex-col gap-2">
-                  {Object.entries(health.checks).map(([name, state]) => (
+                  {Object.entries(PARTS).map(([name, title]) => (
                     <li key={name} className="flex justify-between gap-3">
-                      {CHECKS[name] ?? name}
-                      <Badge tone={state === 'ok' ? 'good' : 'bad'}>{state}</Badge>
+                      {title}
+                      <PartBadge status={health.parts[name as keyof Parts]} />
                     </li>
                   ))}
                 </ul>
               </Section>
-              <Section title="Hosts">
-                <ul className="flex flex-col gap-3">
-                  {(health.agents as readonly Agent[]).map((agent) => (
-                    <Host key={agent.id} agent={agent} />
-                  ))}
-                </ul>
-              </Section>
               <p className="text-muted">
-                Version {version['version']} ({version['commit']?.slice(0, 12)}). Read <Time at={at} />.
+                Version {version['version']} ({version['commit']?.slice(0, 12)}). Checked{' '}
+                <Time at={health.checked_at} />.
               </p>
             </>
           )}
@@ -105,29 +97,15 @@ export function StatusPage() {
   )
 }
 
-function Summary({ isOk }: { readonly isOk: boolean }) {
-  return (
-    <p
-      role="status"
-      className={`flex items-center gap-3 rounded-lg p-4 text-base font-semibold ${isOk ? 'bg-good-soft text-good' : 'bg-bad-soft text-bad'}`}
-    >
-      {isOk ? <CircleCheck aria-hidden /> : <TriangleAlert aria-hidden />}
-      {isOk ? 'Everything works' : 'Something does not work'}
-    </p>
-  )
+function PartBadge({ status }: { readonly status: Status }) {
+  return <Badge tone={LOOKS[status].tone}>{status}</Badge>
 }
 
-function Host({ agent: { id, status, accelerator, isolation, sandboxes, disk } }: { readonly agent: Agent }) {
+function Summary({ status }: { readonly status: Status }) {
+  const { summary, className, icon: Icon } = LOOKS[status]
   return (
-    <li className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
-      <span className="font-mono text-xs break-all">{id}</span>
-      <span className="flex flex-wrap items-center gap-3 text-muted">
-        {accelerator !== undefined && <span>{accelerator}</span>}
-        {isolation !== undefined && <span>{isolation}</span>}
-        {sandboxes !== undefined && <span>{sandboxes} sandboxes</span>}
-        {disk !== undefined && <span>{bytes(disk.free_bytes)} free</span>}
-        <Badge tone={status === 'ok' ? 'good' : 'bad'}>{status}</Badge>
-      </span>
-    </li>
+    <p role="status" className={`flex items-center gap-3 rounded-lg p-4 text-base font-semibold ${className}`}>
+      <Icon aria-hidden /> {summary}
+    </p>
   )
 }

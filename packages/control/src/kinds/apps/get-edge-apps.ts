@@ -15,12 +15,14 @@ export function getEdgeApps(app: FastifyInstance, control: AppsContext): void {
     raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
     raw.flushHeaders()
     const feed = new Feed(control, (event, data) => raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+    control.edgeStreams.add(feed)
     const heartbeat = setInterval(() => raw.write(': \n\n'), HEARTBEAT_MS)
     const forget = control.openStreams.add(() => raw.destroy())
     await new Promise((resolve) => raw.once('close', resolve))
     clearInterval(heartbeat)
     forget()
     feed.stop()
+    control.edgeStreams.delete(feed)
   })
 }
 

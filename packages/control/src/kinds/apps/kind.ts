@@ -1,3 +1,5 @@
+import { APP_TEMPLATE } from '@offshoot/contract/app'
+import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { lane, type RecurringTask } from '../../platform/jobs/task.ts'
@@ -29,6 +31,11 @@ function recurring(name: string, everyMs: number, run: () => Promise<boolean>): 
 /** Apps: deployments, domains, certificates, previews, instances, and the git provider. */
 export const apps: Kind<AppsContext> = {
   name: 'apps',
+  parts: (control) => ({
+    apps: () => statusOnAgents(control, APP_TEMPLATE),
+    // An edge is connected to one control process, so the others cannot tell.
+    previews: () => (control.edgeStreams.size === 0 ? 'unknown' : statusOnAgents(control)),
+  }),
   async routes(app, control) {
     appRoutes(app, control)
     deploymentRoutes(app, control)

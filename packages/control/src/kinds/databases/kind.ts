@@ -1,3 +1,5 @@
+import { DATABASE_TEMPLATES } from '@offshoot/contract/database'
+import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
 import { lane } from '../../platform/jobs/task.ts'
 import { abandonedDatabases } from './abandoned-databases.ts'
@@ -13,6 +15,7 @@ export const databases: Kind<DatabasesContext> = {
   agents: () => ({
     hiddenAmong: async (on, ids) => (await verificationsAmong(on, ids)).map(({ id }) => id),
   }),
+  parts: (control) => ({ databases: () => statusOnAgents(control, DATABASE_TEMPLATES['1g']) }),
   lanes: (control) => [
     lane('objects', [abandonedDatabases(control)]),
     // Few at once, because each backup writes the VM's memory to disk.

@@ -1,3 +1,4 @@
+import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
@@ -78,6 +79,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     ]),
   ],
   sweeps: [removeOldLinks],
+  parts: (control) => ({ sandboxes: () => statusOnAgents(control) }),
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
   },

@@ -18,6 +18,8 @@ export interface AppsContext extends DatabasesContext {
   readonly dnsTexts: DnsTexts
   readonly deployer: Deployer
   readonly scaler: Scaler
+  /** The streams of the edges that are connected to this process. */
+  readonly edgeStreams: Set<object>
   /** `null` if the operator has configured none. */
   readonly gitProvider: GitProvider | null
   readonly gitCredentials: GitCredentials

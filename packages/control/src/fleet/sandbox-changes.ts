@@ -46,7 +46,9 @@ export class SandboxChanges {
   }
 
   #tellIn(ms: number): void {
-    this.#timer = setTimeout(() => (this.#telling = this.#tell()), ms).unref()
+    this.#timer = setTimeout(() => {
+      this.#telling = this.#tell()
+    }, ms).unref()
   }
 
   async #tell(): Promise<void> {

@@ -20,6 +20,7 @@ import * as hosts from './host.ts'
 import * as hostReconciliation from './host-reconciliation.ts'
 import * as identity from './identity.ts'
 import * as lifecycle from './lifecycle.ts'
+import * as lineage from './lineage.ts'
 import * as log from './log.ts'
 import * as lsp from './lsp.ts'
 import * as operator from './operator.ts'
@@ -68,6 +69,7 @@ const MODULES = {
   'host-reconciliation': hostReconciliation,
   identity,
   lifecycle,
+  lineage,
   log,
   lsp,
   operator,

@@ -94,6 +94,14 @@ describe('statements', () => {
        select s.agent_id, one.id from sandboxes s left join one on one.id = s.id`,
       '{ "agent_id": string; "id": string | null }, []',
     ],
+    [
+      'a recursive query',
+      `with recursive up as (
+         select id, parent_id from sandboxes where id = $1
+         union all select s.id, s.parent_id from sandboxes s join up on up.parent_id = s.id
+       ) select s.agent_id from up join sandboxes s on s.id = up.id`,
+      '{ "agent_id": string }, [string]',
+    ],
     ['a partitioned table', 'select ts, code from events', '{ "ts": Date; "code": string }, []'],
     [
       'what a change returns',

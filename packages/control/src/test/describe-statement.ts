@@ -32,6 +32,7 @@ interface Connection extends NodeJS.EventEmitter {
 
 /** A node of `explain (verbose, format json)`. */
 interface Plan {
+  readonly 'Node Type'?: string
   readonly 'Parent Relationship'?: 'Outer' | 'Inner' | 'Subquery' | 'Member' | 'InitPlan' | 'SubPlan'
   readonly 'Subplan Name'?: string
   readonly 'Join Type'?: string
@@ -171,7 +172,8 @@ function usesIn(root: Plan): readonly Use[] {
       if (name?.startsWith('CTE ') === true) ctes.set(name.slice('CTE '.length), each)
     }
     if (table !== undefined) uses.push({ table, alias: plan.Alias ?? table, isOptional })
-    const within = cte === undefined ? undefined : ctes.get(cte)
+    // A recursive query scans its own rows, in its own plan.
+    const within = cte === undefined || plan['Node Type'] === 'WorkTable Scan' ? undefined : ctes.get(cte)
     if (within !== undefined) visit(within, isOptional)
     for (const each of plans) {
       const side = each['Parent Relationship']

@@ -48,6 +48,7 @@ import type * as kinds_sandboxes_events_event_statements from '../kinds/sandboxe
 import type * as kinds_sandboxes_forks_fork_statements from '../kinds/sandboxes/forks/fork-statements.ts'
 import type * as kinds_sandboxes_lifecycle_lifecycle_statements from '../kinds/sandboxes/lifecycle/lifecycle-statements.ts'
 import type * as kinds_sandboxes_lifecycle_timeout_statements from '../kinds/sandboxes/lifecycle/timeout-statements.ts'
+import type * as kinds_sandboxes_lineage_lineage_statements from '../kinds/sandboxes/lineage/lineage-statements.ts'
 import type * as kinds_sandboxes_links_link_statements from '../kinds/sandboxes/links/link-statements.ts'
 import type * as kinds_sandboxes_model_sandbox_statements from '../kinds/sandboxes/model/sandbox-statements.ts'
 import type * as kinds_sandboxes_ports_port_statements from '../kinds/sandboxes/ports/port-statements.ts'
@@ -511,6 +512,11 @@ export type Of_kinds_sandboxes_lifecycle_timeout_statements = [
   Assert<Agreement<typeof kinds_sandboxes_lifecycle_timeout_statements.extendedMeanwhile, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_lifecycle_timeout_statements.failTimeout, { "is_first": Computed<boolean> }, [string, boolean]>>,
   Assert<Agreement<typeof kinds_sandboxes_lifecycle_timeout_statements.forgetTimeout, {  }, [string]>>,
+]
+
+export type Of_kinds_sandboxes_lineage_lineage_statements = [
+  Assert<Agreement<typeof kinds_sandboxes_lineage_lineage_statements.lineageOfSandbox, { "id": string; "kind": string; "link": string; "parent_id": string | null; "name": Computed<string>; "template": string; "status": Computed<string>; "cpu": Computed<number>; "memory_mb": Computed<number>; "size_bytes": Computed<number>; "fork_tree_id": string | null; "promoted": Computed<boolean>; "root_id": string; "created_at": Date; "deleted_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_lineage_lineage_statements.removeOldLineage, {  }, []>>,
 ]
 
 export type Of_kinds_sandboxes_links_link_statements = [

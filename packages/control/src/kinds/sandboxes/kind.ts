@@ -16,6 +16,8 @@ import { lifecycleRoutes } from './lifecycle/lifecycle-routes.ts'
 import { hibernateTimedOut } from './lifecycle/hibernate-timed-out.ts'
 import { resendLifecycles } from './lifecycle/resend-lifecycles.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
+import { getLineage } from './lineage/get-lineage.ts'
+import { removeOldLineage } from './lineage/lineage-statements.ts'
 import { getLanguages } from './lsp/get-languages.ts'
 import { removeOldLinks } from './links/link-statements.ts'
 import { portLinkRoutes } from './links/port-link-routes.ts'
@@ -42,6 +44,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     postSandboxes(app, control)
     getSandboxes(app, control)
     getSandbox(app)
+    getLineage(app, control)
     patchSandbox(app, control)
     deleteSandbox(app, control)
     postExec(app, control)
@@ -78,7 +81,7 @@ export const sandboxes: Kind<SandboxesContext> = {
       { name: 'sweep-events', cron: '30 * * * *', run: () => control.events.sweep() },
     ]),
   ],
-  sweeps: [removeOldLinks],
+  sweeps: [removeOldLinks, removeOldLineage],
   parts: (control) => ({ sandboxes: () => statusOnAgents(control) }),
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))

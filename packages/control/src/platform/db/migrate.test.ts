@@ -79,6 +79,7 @@ describe('migrate', () => {
       '0051-used-codes',
       '0052-sign-in-links',
       '0053-changes',
+      '0054-lineage',
     ])
   })
 
@@ -106,6 +107,35 @@ describe('migrate', () => {
     expect(rows).toEqual([
       { task: 'empty-org', count: 1, first: new Date('2031-01-01T00:00:00Z') },
       { task: 'send-mail', count: 2, first: new Date('2030-01-01T00:00:00Z') },
+    ])
+  })
+
+  it('records the lineage of sandboxes that are older than the lineage', async () => {
+    await pool.query('create database older')
+    const { host, port, user, password } = postgres
+    const database = openDatabase({ host, port, user, password, database: 'older' }, () => undefined)
+    opened.push(database)
+    await migrate(database, '0052-sign-in-links')
+    const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
+    await database.pool.query(
+      `insert into organization (id, name, slug, "createdAt") values ('${id(9)}', 'w', 'w', now());
+       insert into agents (id, url, info) values ('a', '', '{}');
+       insert into snapshots (id, workspace_id, agent_id, sandbox_id, creator, template, cpu, memory_mb, size_bytes, origin, status)
+       select n.id::uuid, '${id(9)}', 'a', n.of::uuid, 0, 'base', 1, 512, 1, n.origin, 'ready'
+       from (values ('${id(3)}', '${id(1)}', 'user'), ('${id(5)}', '${id(4)}', 'fork')) as n (id, of, origin);
+       insert into sandboxes (id, workspace_id, agent_id, creator, template, status, cpu, memory_mb, persistent,
+         ttl_seconds, idle_timeout_seconds, from_snapshot, parent_id, fork_tree_id, managed_by)
+       select n.id::uuid, '${id(9)}', 'a', 0, 'base', 'running', 1, 512, true, 0, 0, n.snapshot, n.parent::uuid, n.tree::uuid, n.by
+       from (values ('${id(2)}', '${id(3)}', null, null, null), ('${id(4)}', null, '${id(2)}', null, null),
+         ('${id(6)}', '${id(5)}', null, '${id(8)}', null), ('${id(7)}', null, null, null, 'proof')) as n (id, snapshot, parent, tree, by)`,
+    )
+    await migrate(database)
+    const { rows } = await database.pool.query('select id, link, parent_id, root_id from lineage order by id')
+    expect(rows).toEqual([
+      { id: id(2), link: 'from_snapshot', parent_id: id(3), root_id: id(1) },
+      { id: id(3), link: 'snapshot_of', parent_id: id(1), root_id: id(1) },
+      { id: id(4), link: 'fork', parent_id: id(2), root_id: id(1) },
+      { id: id(6), link: 'fork', parent_id: id(4), root_id: id(1) },
     ])
   })
 })

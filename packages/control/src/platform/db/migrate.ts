@@ -45,6 +45,7 @@ import * as webhooks from './migrations/0048-webhooks.ts'
 import * as usedCodes from './migrations/0051-used-codes.ts'
 import * as signInLinks from './migrations/0052-sign-in-links.ts'
 import * as changes from './migrations/0053-changes.ts'
+import * as lineage from './migrations/0054-lineage.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -94,6 +95,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0051-used-codes': usedCodes,
   '0052-sign-in-links': signInLinks,
   '0053-changes': changes,
+  '0054-lineage': lineage,
 }
 
 /**

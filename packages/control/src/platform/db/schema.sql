@@ -493,6 +493,34 @@ create table "ledger" (
 
 CREATE INDEX ledger_workspace_idx ON public.ledger USING btree (workspace_id, day);
 
+create table "lineage" (
+  id uuid not null,
+  workspace_id uuid not null,
+  kind text not null,
+  link text not null,
+  parent_id uuid,
+  root_id uuid not null,
+  name text,
+  template text not null,
+  cpu integer not null,
+  memory_mb integer not null,
+  size_bytes bigint,
+  fork_tree_id uuid,
+  promoted boolean not null default false,
+  created_at timestamp(3) with time zone not null,
+  deleted_at timestamp(3) with time zone,
+  constraint lineage_kind_check CHECK ((kind = ANY (ARRAY['sandbox'::text, 'snapshot'::text]))),
+  constraint lineage_link_check CHECK ((link = ANY (ARRAY['template'::text, 'fork'::text, 'from_snapshot'::text, 'snapshot_of'::text]))),
+  constraint lineage_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
+  constraint lineage_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX lineage_deleted_idx ON public.lineage USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
+
+CREATE INDEX lineage_root_idx ON public.lineage USING btree (root_id);
+
+CREATE INDEX lineage_workspace_idx ON public.lineage USING btree (workspace_id);
+
 create table "mails" (
   id uuid not null default gen_random_uuid(),
   sealed bytea not null,

@@ -233,6 +233,10 @@ describe('the SDK', () => {
     const [winner] = children.sandboxes
     expect([children.sandboxes.length, children.errors]).toEqual([2, []])
     expect(await winner?.promote()).toMatchObject({ winner: winner?.id, deleted: [children.sandboxes[1]?.id] })
+    const { rootId, nodes, truncated } = await sandbox.lineage()
+    expect([rootId, truncated]).toEqual([sandbox.id, false])
+    expect(nodes.find(({ id }) => id === winner?.id)).toMatchObject({ link: 'fork', promoted: true, deletedAt: null })
+    expect(nodes.find(({ id }) => id === copy.id)).toMatchObject({ parentId: snapshot.id, status: 'deleted' })
     await children.delete()
     await client.request('DELETE /v1/snapshots/{id}', { path: { id: snapshot.id } })
   })

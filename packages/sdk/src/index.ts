@@ -96,6 +96,7 @@ export type {
   FileEntry,
   Invitation,
   Lifecycle,
+  Lineage,
   LogLine,
   Me,
   Member,

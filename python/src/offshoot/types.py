@@ -1202,6 +1202,80 @@ How the VM started: the kernel booted, or the agent restored a snapshot, took a 
 """
 
 
+class Node(TypedDict):
+    id: str
+    """
+    UUID.
+    """
+    kind: Literal['sandbox', 'snapshot']
+    link: Literal['template', 'fork', 'from_snapshot', 'snapshot_of']
+    """
+    How it came of its parent. A snapshot is always a `snapshot_of` its parent.
+    """
+    parent_id: str | None
+    """
+    The node that it came of, also if that is not known any more. `null`: made from the template.
+    """
+    name: str | None
+    """
+    `metadata.name` of a sandbox, the name of a snapshot.
+    """
+    template: str
+    status: Literal[
+        'creating', 'running', 'paused', 'hibernated', 'failed', 'ready', 'deleted'
+    ]
+    """
+    Of a sandbox its status, of a snapshot `creating` or `ready`.
+    """
+    cpu: int
+    """
+    vCPUs.
+    """
+    memory_mb: int
+    """
+    MiB that the sandbox has. A snapshot has none itself: whatever starts from it gets as much.
+    """
+    size_bytes: int | None
+    """
+    Bytes on disk that only this snapshot uses; `null` for sandboxes.
+    """
+    fork_tree_id: str | None
+    """
+    The fork tree in which the sandbox was made.
+    """
+    promoted: bool
+    """
+    Whether the sandbox won its fork tree. Its `parent_id` stays the one that it came of.
+    """
+    created_at: str
+    """
+    RFC 3339, UTC, milliseconds.
+    """
+    deleted_at: str | None
+    """
+    RFC 3339, UTC, milliseconds. `null` while it exists.
+    """
+
+
+class Lineage(TypedDict):
+    """
+    Answer of `GET /v1/sandboxes/{id}/lineage`. Deleted nodes stay for as long as events do.
+    """
+
+    root_id: str
+    """
+    The oldest ancestor. It is none of the nodes if it was deleted too long ago.
+    """
+    nodes: list[Node]
+    """
+    The ancestors of the sandbox first, then existing nodes before deleted ones, older before younger ones.
+    """
+    truncated: bool
+    """
+    Whether the tree has more than 2,000 nodes. Then the last ones are missing.
+    """
+
+
 class PatchSandboxBody(TypedDict):
     """
     Body of `PATCH /v1/sandboxes/{id}`.

@@ -288,6 +288,11 @@ async def test_snapshots_and_forks(client: AsyncOffshoot, sandbox: AsyncSandbox)
         winner, other = children.sandboxes
         assert (await winner.promote())["deleted"] == [other.id]
         assert children.errors == []
+        lineage = await sandbox.lineage()
+        assert (lineage["root_id"], lineage["truncated"]) == (sandbox.id, False)
+        by_id = {node["id"]: node for node in lineage["nodes"]}
+        assert by_id[winner.id]["promoted"] and by_id[other.id]["status"] == "deleted"
+        assert by_id[copy.id]["parent_id"] == snapshot["id"]
     with pytest.raises(NotFoundError):
         await winner.refresh()
 

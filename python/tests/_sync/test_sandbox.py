@@ -289,6 +289,11 @@ def test_snapshots_and_forks(client: Offshoot, sandbox: Sandbox) -> None:
         winner, other = children.sandboxes
         assert (winner.promote())["deleted"] == [other.id]
         assert children.errors == []
+        lineage = sandbox.lineage()
+        assert (lineage["root_id"], lineage["truncated"]) == (sandbox.id, False)
+        by_id = {node["id"]: node for node in lineage["nodes"]}
+        assert by_id[winner.id]["promoted"] and by_id[other.id]["status"] == "deleted"
+        assert by_id[copy.id]["parent_id"] == snapshot["id"]
     with pytest.raises(NotFoundError):
         winner.refresh()
 

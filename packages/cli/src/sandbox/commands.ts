@@ -254,7 +254,7 @@ export const sandbox: Group = {
     }),
     command({
       name: 'tree',
-      summary: 'Show which sandbox was forked from which',
+      summary: 'Show which sandbox came of which; for one sandbox, also its snapshots and deleted ancestors',
       operands: [{ ...SANDBOX, form: '[sandbox]' }],
       hasJson: true,
       examples: ['sandbox tree', 'sandbox tree web'],

@@ -890,6 +890,49 @@ export interface components {
      * @enum {string}
      */
     BootMode: "cold" | "snapshot" | "pool" | "fork";
+    /** @description Answer of `GET /v1/sandboxes/{id}/lineage`. Deleted nodes stay for as long as events do. */
+    Lineage: {
+      /** @description The oldest ancestor. It is none of the nodes if it was deleted too long ago. */
+      rootId: string;
+      /** @description The ancestors of the sandbox first, then existing nodes before deleted ones, older before younger ones. */
+      nodes: {
+        /** @description UUID. */
+        id: string;
+        /** @enum {string} */
+        kind: "sandbox" | "snapshot";
+        /**
+         * @description How it came of its parent. A snapshot is always a `snapshot_of` its parent.
+         * @enum {string}
+         */
+        link: "template" | "fork" | "from_snapshot" | "snapshot_of";
+        /** @description The node that it came of, also if that is not known any more. `null`: made from the template. */
+        parentId: string | null;
+        /** @description `metadata.name` of a sandbox, the name of a snapshot. */
+        name: string | null;
+        template: string;
+        /**
+         * @description Of a sandbox its status, of a snapshot `creating` or `ready`.
+         * @enum {string}
+         */
+        status: "creating" | "running" | "paused" | "hibernated" | "failed" | "ready" | "deleted";
+        /** @description vCPUs. */
+        cpu: number;
+        /** @description MiB that the sandbox has. A snapshot has none itself: whatever starts from it gets as much. */
+        memoryMb: number;
+        /** @description Bytes on disk that only this snapshot uses; `null` for sandboxes. */
+        sizeBytes: number | null;
+        /** @description The fork tree in which the sandbox was made. */
+        forkTreeId: string | null;
+        /** @description Whether the sandbox won its fork tree. Its `parent_id` stays the one that it came of. */
+        promoted: boolean;
+        /** @description RFC 3339, UTC, milliseconds. */
+        createdAt: string;
+        /** @description RFC 3339, UTC, milliseconds. `null` while it exists. */
+        deletedAt: string | null;
+      }[];
+      /** @description Whether the tree has more than 2,000 nodes. Then the last ones are missing. */
+      truncated: boolean;
+    };
     /** @description Body of `PATCH /v1/sandboxes/{id}`. */
     PatchSandboxBody: {
       visibility: components["schemas"]["Visibility"];
@@ -2144,6 +2187,7 @@ export type Visibility = components['schemas']['Visibility'];
 export type Sandbox = components['schemas']['Sandbox'];
 export type SandboxStatus = components['schemas']['SandboxStatus'];
 export type BootMode = components['schemas']['BootMode'];
+export type Lineage = components['schemas']['Lineage'];
 export type PatchSandboxBody = components['schemas']['PatchSandboxBody'];
 export type ExecBody = components['schemas']['ExecBody'];
 export type ExecResult = components['schemas']['ExecResult'];

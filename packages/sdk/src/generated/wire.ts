@@ -584,6 +584,29 @@ export interface components {
     SandboxStatus: "creating" | "running" | "paused" | "hibernated" | "failed";
     /** @enum {string} */
     BootMode: "cold" | "snapshot" | "pool" | "fork";
+    Lineage: {
+      root_id: string;
+      nodes: {
+        id: string;
+        /** @enum {string} */
+        kind: "sandbox" | "snapshot";
+        /** @enum {string} */
+        link: "template" | "fork" | "from_snapshot" | "snapshot_of";
+        parent_id: string | null;
+        name: string | null;
+        template: string;
+        /** @enum {string} */
+        status: "creating" | "running" | "paused" | "hibernated" | "failed" | "ready" | "deleted";
+        cpu: number;
+        memory_mb: number;
+        size_bytes: number | null;
+        fork_tree_id: string | null;
+        promoted: boolean;
+        created_at: string;
+        deleted_at: string | null;
+      }[];
+      truncated: boolean;
+    };
     PatchSandboxBody: {
       visibility: components["schemas"]["Visibility"];
     };
@@ -2377,6 +2400,13 @@ export interface components {
         };
         answer: null;
       };
+      /** @description Read the tree to which a sandbox belongs, with what is deleted */
+      "GET /v1/sandboxes/{id}/lineage": {
+        path: {
+          id: string;
+        };
+        answer: components["schemas"]["Lineage"];
+      };
       /** @description Run a command and wait for its end; 201 with its exec_id for a background command */
       "POST /v1/sandboxes/{id}/exec": {
         path: {
@@ -3688,6 +3718,7 @@ export type Visibility = components['schemas']['Visibility'];
 export type Sandbox = components['schemas']['Sandbox'];
 export type SandboxStatus = components['schemas']['SandboxStatus'];
 export type BootMode = components['schemas']['BootMode'];
+export type Lineage = components['schemas']['Lineage'];
 export type PatchSandboxBody = components['schemas']['PatchSandboxBody'];
 export type ExecBody = components['schemas']['ExecBody'];
 export type ExecResult = components['schemas']['ExecResult'];

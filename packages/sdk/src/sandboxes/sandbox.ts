@@ -3,6 +3,7 @@ import type {
   Event,
   ForkTree,
   Lifecycle,
+  Lineage,
   LogLine,
   PatchSandboxBody,
   Promotion,
@@ -175,6 +176,11 @@ export class Sandbox extends Resource<'GET /v1/sandboxes/{id}', SandboxInfo> {
   /** Detaches this child of a fork tree from its parent and deletes its siblings, unless `cleanupSiblings` is false. */
   async promote(options: CallOptions & { readonly cleanupSiblings?: boolean } = {}): Promise<Promotion> {
     return this.scope.post('POST /v1/sandboxes/{id}/promote', options, { isIdempotent: true })
+  }
+
+  /** The tree to which the sandbox belongs: sandboxes and snapshots, also deleted ones, from its oldest ancestor. */
+  async lineage(options: CallOptions = {}): Promise<Lineage> {
+    return this.scope.get('GET /v1/sandboxes/{id}/lineage', options)
   }
 
   /** Opens a terminal over a WebSocket. */

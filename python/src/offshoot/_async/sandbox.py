@@ -11,7 +11,7 @@ from .._output import CommandLine, Encoding, command_body
 from .._values import QueryValue, given
 from ..errors import CommandFailedError, CommandTimeoutError
 from ..results import CommandExit, ExecResult, OutputChunk
-from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
+from ..types import Event, Lifecycle, Lineage, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
 from ..types import Sandbox as SandboxInfo
 from . import _platform
 from .code import AsyncCode
@@ -257,6 +257,11 @@ class AsyncSandbox(AsyncResource[SandboxInfo]):
         body = {"cleanup_siblings": cleanup_siblings}
         promotion: Promotion = await self._scope.post("/promote", body, idempotent=True)
         return promotion
+
+    async def lineage(self) -> Lineage:
+        """The tree to which the sandbox belongs: sandboxes and snapshots, also deleted ones, from its oldest ancestor."""
+        lineage: Lineage = await self._scope.get("/lineage")
+        return lineage
 
     async def events(
         self, *, since: int | str | None = None, tail: int | None = None

@@ -12,7 +12,7 @@ from .._output import CommandLine, Encoding, command_body
 from .._values import QueryValue, given
 from ..errors import CommandFailedError, CommandTimeoutError
 from ..results import CommandExit, ExecResult, OutputChunk
-from ..types import Event, Lifecycle, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
+from ..types import Event, Lifecycle, Lineage, LogLine, Promotion, SandboxMetrics, Snapshot, Visibility
 from ..types import Sandbox as SandboxInfo
 from . import _platform
 from .code import Code
@@ -256,6 +256,11 @@ class Sandbox(Resource[SandboxInfo]):
         body = {"cleanup_siblings": cleanup_siblings}
         promotion: Promotion = self._scope.post("/promote", body, idempotent=True)
         return promotion
+
+    def lineage(self) -> Lineage:
+        """The tree to which the sandbox belongs: sandboxes and snapshots, also deleted ones, from its oldest ancestor."""
+        lineage: Lineage = self._scope.get("/lineage")
+        return lineage
 
     def events(self, *, since: int | str | None = None, tail: int | None = None) -> Iterator[tuple[int, Event]]:
         """Yields the events, each with its number, then new ones as they happen, until the sandbox is deleted. A broken

@@ -6,6 +6,8 @@ import { type Database, openDatabase } from './database.ts'
 import { migrate } from './migrate.ts'
 import { outliveBrokenConnections } from './outlive-broken-connections.ts'
 
+const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
+
 describe('migrate', () => {
   let postgres: TestPostgres
   let pool: Pool
@@ -116,7 +118,6 @@ describe('migrate', () => {
     const database = openDatabase({ host, port, user, password, database: 'older' }, () => undefined)
     opened.push(database)
     await migrate(database, '0052-sign-in-links')
-    const id = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
     await database.pool.query(
       `insert into organization (id, name, slug, "createdAt") values ('${id(9)}', 'w', 'w', now());
        insert into agents (id, url, info) values ('a', '', '{}');

@@ -30,11 +30,21 @@ export function getLineage(app: FastifyInstance, { database: { pool } }: Sandbox
   })
 }
 
-function present({ root_id: _, status, created_at: createdAt, deleted_at: deletedAt, ...row }: LineageRow): LineageNode {
+function present(row: LineageRow): LineageNode {
   return {
-    ...row,
-    status: status as LineageNode['status'],
-    created_at: createdAt.toISOString(),
-    deleted_at: deletedAt?.toISOString() ?? null,
+    id: row.id,
+    kind: row.kind,
+    link: row.link,
+    parent_id: row.parent_id,
+    name: row.name,
+    template: row.template,
+    status: row.status,
+    cpu: row.cpu,
+    memory_mb: row.memory_mb,
+    size_bytes: row.size_bytes,
+    fork_tree_id: row.fork_tree_id,
+    promoted: row.promoted,
+    created_at: row.created_at.toISOString(),
+    deleted_at: row.deleted_at?.toISOString() ?? null,
   }
 }

@@ -2,9 +2,8 @@ import { type LineageNode, MAX_LINEAGE_NODES } from '@offshoot/contract/lineage'
 import { statement } from '../../../platform/db/statement.ts'
 import { EVENT_DAYS } from '../model/event-store.ts'
 
-export interface LineageRow extends Omit<LineageNode, 'created_at' | 'deleted_at' | 'status'> {
+export interface LineageRow extends Omit<LineageNode, 'created_at' | 'deleted_at'> {
   readonly root_id: string
-  readonly status: string
   readonly created_at: Date
   readonly deleted_at: Date | null
 }

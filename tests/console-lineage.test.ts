@@ -73,10 +73,51 @@ describe.skipIf(!hasBrowser)('the lineage page', () => {
     await page.getByRole('button', { name: 'Promote' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Promote' }).click()
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
-    // The promoted one has a family of its own.
-    await node(/sandbox root, running/).waitFor()
-    expect(await picture().getByRole('group').count()).toBe(1)
+    await page.getByText('Show all deleted').waitFor()
+    expect(await picture().getByRole('group').count()).toBe(2)
+    await page.getByLabel('Show all deleted').check()
+    await node(/sandbox root [0-9a-f]{4}, deleted/)
+      .nth(1)
+      .waitFor()
     expect(((await offshoot.request('GET', '/v1/sandboxes')).body as unknown[]).length).toBe(2)
+    expect(console.problems).toEqual([])
+  })
+
+  it('shows what a sandbox and a snapshot take, and who was promoted already', async () => {
+    const { page } = console
+    await offshoot.request('POST', `/v1/sandboxes/${root}/snapshots`, { body: { name: 'kept' } })
+    await node(/snapshot kept, ready/)
+      .getByText('disk')
+      .waitFor()
+    await node(/sandbox root [0-9a-f]{4}, running/)
+      .last()
+      .click()
+    const status = page.getByRole('status')
+    await status.getByText(/a fork, .* memory · .* disk/).waitFor()
+    expect(await page.getByRole('button', { name: 'Promote' }).count()).toBe(0)
+  })
+
+  it('keeps siblings together after their ancestor is deleted', async () => {
+    const { page } = console
+    const fork = async (name: string) =>
+      (
+        (await offshoot.request('POST', `/v1/sandboxes/${root}/fork`, { body: { metadata: { name } } })).body as {
+          id: string
+        }
+      ).id
+    const one = await fork('one')
+    await fork('two')
+    await console.goto(`/sandboxes/${one}/lineage`)
+    await node(/sandbox two, running/).waitFor()
+    await offshoot.request('DELETE', `/v1/sandboxes/${root}`)
+    await node(/sandbox root [0-9a-f]{4}, deleted/).waitFor()
+    await node(/sandbox two, running/).waitFor()
+    // A line from each child leads to the deleted one.
+    expect(await picture().locator('.react-flow__edge').count()).toBeGreaterThanOrEqual(3)
+    await node(/sandbox root [0-9a-f]{4}, deleted/).click()
+    await page.getByRole('status').getByText('deleted').waitFor()
+    // Only the button of the sandbox whose page this is.
+    expect(await page.getByRole('button', { name: 'Fork' }).count()).toBe(1)
     expect(console.problems).toEqual([])
   })
 })

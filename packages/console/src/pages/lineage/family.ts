@@ -7,11 +7,18 @@ export interface Relative {
   /** Of whom it came: the forked sandbox, the sandbox of a snapshot, or the snapshot that a sandbox started from. */
   readonly parentId: string | null
   readonly name: string
-  /** State of a sandbox; `deleted` for what is gone. */
+  readonly link: 'template' | 'fork' | 'from_snapshot' | 'snapshot_of'
+  readonly template: string
+  /** State of a sandbox, `creating` or `ready` of a snapshot; `deleted` for what is gone. */
   readonly status: string
   readonly createdAt: string
-  /** The children of one fork have the same. */
-  readonly forkTreeId: string | null
+  readonly deletedAt: string | null
+  /** The memory that a sandbox may use. */
+  readonly memoryBytes: number
+  /** Of a snapshot on disk. */
+  readonly sizeBytes: number | null
+  /** Whether it is a child of a fork tree of which no winner was chosen yet. */
+  readonly canBePromoted: boolean
 }
 
 export interface Placed {
@@ -22,34 +29,28 @@ export interface Placed {
 }
 
 /** Pixels of a node, and of the room around it. */
-export const NODE = { width: 200, height: 62 } as const
+export const NODE = { width: 210, height: 82 } as const
 const GAP = { x: 56, y: 16 } as const
 
-/** The id of the picture's own root, above families whose common ancestor is not known. */
+/** The id of the picture's own root, above relatives whose common ancestor is not known any more. */
 const ROOT = ''
 
 /**
- * Those that are related to `id`: everybody with the same oldest known ancestor.
- * @param all may hold other families
+ * The family without deleted ones from which nothing living came. The others stay: without its deleted ancestors, a
+ * family falls apart.
+ * @param here stays in any case
  */
-export function familyOf(all: readonly Relative[], id: string): readonly Relative[] {
-  const byId = new Map(all.map((each) => [each.id, each]))
-  const oldest = (start: Relative): string => {
-    const seen = new Set<string>()
-    let current = start
-    while (!seen.has(current.id)) {
-      seen.add(current.id)
-      const parent = current.parentId === null ? undefined : byId.get(current.parentId)
-      // Children of one deleted parent are still siblings.
-      if (parent === undefined) return current.parentId ?? current.id
-      current = parent
+export function withoutDeadEnds(family: readonly Relative[], here: string): readonly Relative[] {
+  const byId = new Map(family.map((each) => [each.id, each]))
+  const kept = new Set<string>()
+  for (const each of family) {
+    if (each.status === 'deleted' && each.id !== here) continue
+    for (let at: Relative | undefined = each; at !== undefined && !kept.has(at.id);) {
+      kept.add(at.id)
+      at = at.parentId === null ? undefined : byId.get(at.parentId)
     }
-    return current.id
   }
-  const own = byId.get(id)
-  if (own === undefined) return []
-  const ancestor = oldest(own)
-  return all.filter((each) => oldest(each) === ancestor)
+  return family.filter(({ id }) => kept.has(id))
 }
 
 /** The same relatives, with a part of the id in names that several have. */

@@ -1,35 +1,76 @@
-import type { Offshoot, SandboxInfo, Snapshot } from '@offshoot/sdk'
-import { useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import type { Lineage } from '@offshoot/sdk'
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useCallback, useMemo } from 'react'
+import { useListUpdate } from '../../live/use-live.ts'
 import { useApi } from '../../session/session.tsx'
-import { sandboxesQuery, useSandboxListUpdates } from '../sandboxes/sandbox-queries.ts'
-import { familyOf, type Relative, withDistinctNames } from './family.ts'
+import { useSandboxHandle } from '../sandbox/sandbox-handle.ts'
+import { type Relative, withDistinctNames } from './family.ts'
 
-const snapshotsQuery = (api: Offshoot) => ({
-  queryKey: ['snapshot', 'list'],
-  queryFn: async ({ signal }: { readonly signal: AbortSignal }) => api.snapshots.list({ signal }).all(),
-})
+/** The prefix makes every change of a sandbox a reason to read the tree again. */
+const LINEAGE = ['sandbox', 'list', 'lineage'] as const
 
-/** Everybody of the workspace that a sandbox is related to. */
+/** Everybody that a sandbox is related to, also deleted ones. */
 export function useFamily(id: string) {
+  const sandbox = useSandboxHandle(id)
+  const queries = useQueryClient()
+  const readAgain = useCallback(async () => queries.invalidateQueries({ queryKey: LINEAGE }), [queries])
+  useListUpdate('snapshot', readAgain)
+  const { data, error } = useQuery({
+    queryKey: [...LINEAGE, id],
+    queryFn: async ({ signal }) => sandbox.lineage({ signal }),
+  })
+  const family = useMemo(() => data && withDistinctNames(data.nodes.map(fromNode)), [data])
+  return { family, isCut: data?.truncated === true, error }
+}
+
+function fromNode(node: Lineage['nodes'][number]): Relative {
+  const { memoryMb, sizeBytes, forkTreeId, promoted, name, ...rest } = node
+  return {
+    ...rest,
+    name: name ?? node.id.slice(0, 8),
+    memoryBytes: memoryMb * 2 ** 20,
+    sizeBytes,
+    canBePromoted: forkTreeId !== null && !promoted && node.deletedAt === null,
+  }
+}
+
+/** Bytes that one object takes of its host. `null`: not known. */
+export interface Cost {
+  readonly memory: number | null
+  readonly disk: number | null
+}
+
+/** Of more sandboxes than this, the page asks only for those that are chosen. */
+const MAX_MEASURED = 16
+const INTERVAL_MS = 15_000
+
+/** What the objects of a family take of their hosts, by id. Measuring a sandbox wakes nothing. */
+export function useCosts(family: readonly Relative[], chosen: ReadonlySet<string>): ReadonlyMap<string, Cost> {
   const api = useApi()
-  useSandboxListUpdates()
-  const sandboxes = useQuery(sandboxesQuery(api))
-  const snapshots = useQuery(snapshotsQuery(api))
-  const family = useMemo(() => {
-    if (sandboxes.data === undefined || snapshots.data === undefined) return undefined
-    const all = [...sandboxes.data.map(fromSandbox), ...snapshots.data.map(fromSnapshot)]
-    return withDistinctNames(familyOf(all, id))
-  }, [sandboxes.data, snapshots.data, id])
-  return { family, error: sandboxes.error ?? snapshots.error }
-}
-
-function fromSandbox({ id, parentId, fromSnapshot, metadata, status, createdAt, forkTreeId }: SandboxInfo): Relative {
-  const name = metadata['name'] ?? id.slice(0, 8)
-  return { id, kind: 'sandbox', parentId: parentId ?? fromSnapshot, name, status, createdAt, forkTreeId }
-}
-
-function fromSnapshot({ id, sandboxId, name, createdAt }: Snapshot): Relative {
-  const shown = name ?? id.slice(0, 8)
-  return { id, kind: 'snapshot', parentId: sandboxId, name: shown, status: 'snapshot', createdAt, forkTreeId: null }
+  const living = family.filter(
+    ({ kind, status }) => kind === 'sandbox' && status !== 'deleted' && status !== 'creating',
+  )
+  const measured =
+    living.length <= MAX_MEASURED ? living : living.filter(({ id }) => chosen.has(id)).slice(0, MAX_MEASURED)
+  return useQueries({
+    queries: measured.map(({ id }) => ({
+      queryKey: ['sandbox', id, 'cost'],
+      queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+        const { now } = await api.request('GET /v1/sandboxes/{id}/metrics', { path: { id }, signal })
+        return { memory: now.memory_host_private_bytes, disk: now.disk_bytes }
+      },
+      refetchInterval: INTERVAL_MS,
+    })),
+    combine: (results) => {
+      const costs = new Map<string, Cost>()
+      for (const { id, kind, sizeBytes } of family) {
+        if (kind === 'snapshot' && sizeBytes !== null) costs.set(id, { memory: null, disk: sizeBytes })
+      }
+      results.forEach(({ data }, i) => {
+        const id = measured[i]?.id
+        if (id !== undefined && data !== undefined) costs.set(id, data)
+      })
+      return costs
+    },
+  })
 }

@@ -4,16 +4,21 @@ import { memo, useMemo } from 'react'
 import { useIsDark } from '../../layout/theme.ts'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { classes } from '../../ui/classes.ts'
-import { Time } from '../../ui/time.tsx'
+import { bytes, Time } from '../../ui/time.tsx'
 import { layOut, NODE, type Relative } from './family.ts'
+import type { Cost } from './lineage-queries.ts'
 import '@xyflow/react/dist/style.css'
 
-type FamilyNode = Node<{ readonly relative: Relative; readonly isHere: boolean }, 'relative'>
+type FamilyNode = Node<
+  { readonly relative: Relative; readonly isHere: boolean; readonly cost: Cost | undefined },
+  'relative'
+>
 
 interface TreePictureProps {
   readonly family: readonly Relative[]
   /** The sandbox whose page this is. */
   readonly here: string
+  readonly costs: ReadonlyMap<string, Cost>
   readonly selected: ReadonlySet<string>
   readonly onSelect: (id: string, adds: boolean) => void
 }
@@ -22,7 +27,7 @@ const NODE_TYPES = { relative: memo(RelativeNode) }
 const FIT = { padding: 0.15, maxZoom: 1 } as const
 
 /** The family as a tree. A click selects, and with Ctrl, Cmd or Shift adds to the selection. */
-export function TreePicture({ family, here, selected, onSelect }: TreePictureProps) {
+export function TreePicture({ family, here, costs, selected, onSelect }: TreePictureProps) {
   const isDark = useIsDark()
   const placed = useMemo(() => layOut(family), [family])
   const nodes = useMemo(
@@ -31,13 +36,13 @@ export function TreePicture({ family, here, selected, onSelect }: TreePicturePro
         id: relative.id,
         type: 'relative',
         position: { x, y },
-        data: { relative, isHere: relative.id === here },
+        data: { relative, isHere: relative.id === here, cost: costs.get(relative.id) },
         selected: selected.has(relative.id),
         width: NODE.width,
         height: NODE.height,
         ariaLabel: `${relative.kind} ${relative.name}, ${relative.status}`,
       })),
-    [placed, here, selected],
+    [placed, here, costs, selected],
   )
   const edges = useMemo(() => {
     const ids = new Set(family.map(({ id }) => id))
@@ -76,29 +81,39 @@ export function TreePicture({ family, here, selected, onSelect }: TreePicturePro
   )
 }
 
-function RelativeNode({ data: { relative, isHere }, selected }: NodeProps<FamilyNode>) {
-  const { kind, name, status, createdAt } = relative
+function RelativeNode({ data: { relative, isHere, cost }, selected }: NodeProps<FamilyNode>) {
+  const { kind, name, status, createdAt, deletedAt } = relative
+  const isDeleted = status === 'deleted'
   const Icon = kind === 'sandbox' ? Boxes : Camera
   return (
     <div
       className={classes(
         'flex h-full w-full flex-col justify-between rounded-md border bg-raised px-2.5 py-1.5 text-xs text-ink',
         kind === 'snapshot' && 'border-dashed',
-        status === 'deleted' && 'opacity-60',
+        isDeleted && 'opacity-60 grayscale',
         selected ? 'border-accent ring-2 ring-accent' : 'border-line-strong/50',
       )}
     >
       <Handle type="target" position={Position.Left} className="invisible" />
       <span className="flex items-center gap-1.5 font-medium">
         <Icon size={13} aria-hidden className="shrink-0" />
-        <span className="plaintext truncate">{name}</span>
+        <span className={classes('plaintext truncate', isDeleted && 'line-through')}>{name}</span>
         {isHere && <span className="ml-auto shrink-0 text-accent">this one</span>}
       </span>
       <span className="flex items-center justify-between gap-2 text-muted">
         <StatusBadge status={status} />
-        <Time at={createdAt} />
+        <Time at={deletedAt ?? createdAt} />
       </span>
+      {!isDeleted && <span className="truncate text-muted">{describeCost(relative, cost)}</span>}
       <Handle type="source" position={Position.Right} className="invisible" />
     </div>
   )
+}
+
+/** What it takes of its host: as measured, or what it may take at most. */
+export function describeCost({ kind, memoryBytes }: Relative, cost: Cost | undefined): string {
+  if (cost === undefined) return kind === 'snapshot' ? 'size not known yet' : `up to ${bytes(memoryBytes)} memory`
+  const memory = cost.memory === null ? [] : [`${bytes(cost.memory)} memory`]
+  const disk = cost.disk === null ? [] : [`${bytes(cost.disk)} disk`]
+  return [...memory, ...disk].join(' · ')
 }

@@ -193,7 +193,9 @@ describe('private previews', () => {
     const unknown = await browse('/', { session: '' })
     expect([unknown.status, unknown.headers['content-type']]).toEqual([401, 'text/html; charset=utf-8'])
     const mallory = await world.signedUp(`mallory-${randomUUID()}`)
-    expect((await browse('/', { session: mallory.cookie })).status).toBe(403)
+    const refused = await browse('/', { session: mallory.cookie })
+    expect(refused.status).toBe(403)
+    expect(refused.body).toContain(`Request id: <code>${refused.headers['x-request-id']}</code>`)
     // Alice's code in another browser, which has a state of its own.
     const first = await visit('/', PAGE)
     const asked = await fetch(first.headers.location ?? '', {

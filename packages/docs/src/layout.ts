@@ -1,5 +1,5 @@
 import { escapeHtml } from './html.ts'
-import { type Page, relativeAddress } from './page.ts'
+import { addressIn, type Page } from './page.ts'
 
 export interface SidebarSection {
   readonly title: string
@@ -18,7 +18,7 @@ export interface Assets {
 
 /** The page as a whole. Every script and style is a file, so a strict content security policy allows it. */
 export function layOut(page: Page, sections: readonly SidebarSection[], assets: Assets): string {
-  const to = (path: string): string => escapeHtml(relativeAddress(page.path, path))
+  const to = (path: string): string => escapeHtml(addressIn(page, path))
   const scripts = [assets.site, ...(page.hasRequests ? [assets.requests] : [])]
   return `<!doctype html>
 <html lang="en" data-root="${to('index')}" data-search="${to(assets.search)}">
@@ -85,6 +85,7 @@ function onThisPage({ headings }: Page): string {
 function neighbours(page: Page, sections: readonly SidebarSection[], to: (path: string) => string): string {
   const pages = sections.flatMap((section) => section.pages)
   const place = pages.indexOf(page)
+  if (place === -1) return ''
   const link = (other: Page | undefined, rel: 'prev' | 'next', word: string): string =>
     other === undefined
       ? ''

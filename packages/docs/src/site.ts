@@ -15,7 +15,7 @@ import { type SidebarSection, layOut } from './layout.ts'
 import { BrokenLinks, linkResolver, type Target } from './links.ts'
 import { codeBlock, renderMarkdown } from './markdown.ts'
 import { outline, SHORT_TITLES } from './outline.ts'
-import type { Page } from './page.ts'
+import { NOT_FOUND, type Page } from './page.ts'
 import { searchIndex } from './search-index.ts'
 
 const run = promisify(execFile)
@@ -43,7 +43,7 @@ export async function buildSite(root: string, folder: string): Promise<void> {
   const pages = sections.flatMap((section) => section.pages)
   const assets = await buildAssets(folder, searchIndex(pages))
   for (const { path, content } of images) await writeFile(join(folder, path), content)
-  for (const page of pages) {
+  for (const page of [...pages, NOT_FOUND]) {
     const path = join(folder, `${page.path}.html`)
     await mkdir(dirname(path), { recursive: true })
     await writeFile(path, layOut(page, sections, assets))

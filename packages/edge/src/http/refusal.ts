@@ -1,6 +1,7 @@
 import { DeadlineExceeded } from '@offshoot/kit/deadline'
 import { errors } from 'undici'
 import { AgentAway, PortRefused } from '../agents/open-upgrade.ts'
+import { refusalPage } from './refusal-page.ts'
 import { REQUEST_ID, requestIdOf } from './request-id.ts'
 import { breakOff, type VisitorRequest, type VisitorResponse } from './visitor.ts'
 
@@ -136,10 +137,11 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
   const accept = request.headers.accept ?? ''
   const isJson =
     /application\/([\w.-]+\+)?json/i.test(accept) && !/text\/html/i.test(accept) && !refusal.headers['x-service-app']
-  const body = Buffer.from(isJson ? jsonOf(refusal) : pageOf(refusal))
+  const requestId = requestIdOf(request)
+  const body = Buffer.from(isJson ? jsonOf(refusal) : refusalPage(refusal, requestId))
   response.writeHead(refusal.status, {
     ...refusal.headers,
-    [REQUEST_ID]: requestIdOf(request),
+    [REQUEST_ID]: requestId,
     [REFUSAL]: refusal.message,
     'content-type': isJson ? 'application/json; charset=utf-8' : 'text/html; charset=utf-8',
     'content-length': body.length,
@@ -155,27 +157,4 @@ export function sendRefusal(request: VisitorRequest, response: VisitorResponse, 
 
 function jsonOf({ message, advice }: Refusal): string {
   return JSON.stringify({ error: message, ...(advice !== '' && { detail: advice.replaceAll('`', '') }) })
-}
-
-const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40rem;padding:0 1rem;color:#222;background:#fff}' +
-  'h1{font-size:1.3rem}p{color:#555}code{padding:.15em .4em;border-radius:4px;color:#222;background:#eee;overflow-wrap:anywhere}' +
-  '@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}p{color:#aaa}code{color:#ddd;background:#333}}'
-
-function pageOf({ status, message, advice }: Refusal): string {
-  const title = escape(`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`)
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status} ${title}</title>
-<style>${STYLE}</style></head><body><h1>${title}</h1>${advice === '' ? '' : `<p>${withCode(escape(advice))}</p>`}</body></html>
-`
-}
-
-function withCode(html: string): string {
-  return html.replace(/`([^`]+)`/g, '<code>$1</code>')
-}
-
-const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ESCAPED[character] ?? character)
 }

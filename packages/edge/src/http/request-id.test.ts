@@ -52,6 +52,29 @@ describe('X-Request-Id', () => {
     expect(await here.edge.raw('NONSENSE\r\n\r\n')).toMatch(/\r\nx-request-id: [0-9a-f-]{36}\r\n/)
   })
 
+  it('is on the pages that the edge shows to browsers, beside what to do, and not in the answers for programs', async () => {
+    const shown = `Request id: <code>mi&lt;ne</code>`
+    here.edge.agent.onOpen = () => 502
+    const fresh = await here.saying('')
+    const broken = await here.saying('nonsense')
+    const asked: readonly [number, Record<string, string>][] = [
+      [here.port, { host: 'nowhere.example' }],
+      [here.port, { host: here.edge.host(here.port, randomUUID()) }],
+      [fresh, {}],
+      [broken, {}],
+    ]
+    for (const [port, headers] of asked) {
+      const ask = async (accept: string) =>
+        (await here.edge.ask(port, '/', { headers: { ...headers, accept, 'x-request-id': 'mi<ne' } })).body
+      const page = await ask('text/html')
+      expect(page).toContain(shown)
+      expect(page).toMatch(/<h1>.+<\/h1><p>.+<\/p>/)
+      expect(await ask('application/json')).not.toContain('mi')
+      here.edge.agent.onOpen = () => (port === fresh ? null : 502)
+    }
+    here.edge.agent.onOpen = () => null
+  })
+
   it.each([
     ['refuses', 'HTTP/1.1 403 No\r\ncontent-length: 0\r\nx-request-id: theirs\r\n\r\n', 'unexpected-response'],
     [

@@ -102,6 +102,7 @@ describe('a sandbox', () => {
       'no-store',
     ])
     expect(page.body.toLowerCase()).toContain(why)
+    expect(page.body).toMatch(/<p>.+<\/p>[^]*Request id: <code>/)
     const json = await here.edge.ask(fresh, '/', { headers: { accept: 'application/json' } })
     expect(JSON.parse(json.body).error).toContain(why)
     expect((await here.edge.ask(fresh, '/', { method: 'HEAD' })).body).toBe('')

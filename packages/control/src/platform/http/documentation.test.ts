@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, Harness, type RunningControl } from '../../test/harness.ts'
 
 const PAGE = '<!doctype html><h1>Decision</h1>'
+const NO_PAGE = '<!doctype html><h1>No such page</h1>'
 
 describe('the documentation', () => {
   let folder: string
@@ -22,6 +23,8 @@ describe('the documentation', () => {
     await writeFile(join(folder, 'index.html'), '<!doctype html><h1>Offshoot</h1>')
     await writeFile(join(folder, 'adr/0001.html'), PAGE)
     await writeFile(join(folder, 'adr/0001.html.br'), brotliCompressSync(PAGE))
+    await writeFile(join(folder, '404.html'), NO_PAGE)
+    await writeFile(join(folder, '404.html.br'), brotliCompressSync(NO_PAGE))
     await writeFile(join(folder, 'assets/site-1.js'), 'export {}\n')
     await writeFile(join(folder, 'secret.txt'), 'no page')
     harness = await Harness.start()
@@ -71,15 +74,27 @@ describe('the documentation', () => {
 
   it.each([
     '/docs/nowhere',
+    '/docs/a/b/c',
+    '/docs/404',
     '/docs/index.html',
     '/docs/secret.txt',
     '/docs/..%2fsecret.txt',
     '/docs/adr',
     '/docs/adr/',
-    '/docs/assets/',
-    '/docs/assets/nowhere.js',
     '/docs/__proto__',
-  ])('has nothing at %s', async (path) => {
+  ])('has nothing at %s: a page that says so for browsers, the error of the API for programs', async (path) => {
+    const page = await open(path)
+    expect([page.status, page.body, page.headers.get('content-type')]).toEqual([
+      404,
+      NO_PAGE,
+      'text/html; charset=utf-8',
+    ])
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+    const { status, body } = await call(control.url, 'GET', path)
+    expect({ status, body }).toEqual({ status: 404, body: { error: 'not found' } })
+  })
+
+  it.each(['/docs/assets/', '/docs/assets/nowhere.js'])('has no file at %s', async (path) => {
     const { status, body } = await open(path)
     expect({ status, body }).toEqual({ status: 404, body: { error: 'not found' } })
   })

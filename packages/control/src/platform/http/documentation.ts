@@ -12,6 +12,9 @@ const HEADERS = {
   ...PAGE_HEADERS,
 } as const
 
+/** What a browser sees instead of a page that does not exist. It has no address of its own. */
+const NO_PAGE = '404.html'
+
 /**
  * Serves the built documentation: `databases.html` at `/docs/databases`, and files with a hash in their names below
  * `/docs/assets/`.
@@ -21,13 +24,19 @@ export async function registerDocumentation(app: FastifyInstance, folder: string
   await serveAssets(app, folder, `${PREFIX}assets/`, HEADERS)
   const names = await readdir(folder, { recursive: true })
   const pages = new Set(names.filter((name) => PAGE.test(name)))
+  const hasNoPage = pages.delete(NO_PAGE)
   app.get('/docs', { config: { isPage: true } }, (_request, reply) => reply.redirect(PREFIX))
   app.get(`${PREFIX}*`, { config: { isPage: true } }, async (request: FastifyRequest, reply: FastifyReply) => {
     const { '*': name } = request.params as { '*': string }
     const file = `${name === '' ? 'index' : name}.html`
-    if (!pages.has(file)) throw new ApiError('notFound')
-    reply.headers({ ...HEADERS, 'cache-control': 'no-cache' })
+    const exists = pages.has(file)
+    if (!exists && !(hasNoPage && isBrowser(request))) throw new ApiError('notFound')
+    reply.code(exists ? 200 : 404).headers({ ...HEADERS, 'cache-control': 'no-cache' })
     // The files of a release all have the same time, so neither their time nor a tag made of it tells versions apart.
-    return reply.sendFile(file, folder, { cacheControl: false, etag: false, lastModified: false })
+    return reply.sendFile(exists ? file : NO_PAGE, folder, { cacheControl: false, etag: false, lastModified: false })
   })
+}
+
+function isBrowser({ headers }: FastifyRequest): boolean {
+  return /text\/html/i.test(headers.accept ?? '')
 }

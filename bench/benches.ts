@@ -2,6 +2,7 @@ import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { appRequests, appScaleOut, deployNodeCached, deployStatic } from './app-benches.ts'
 import { codeResults } from './code-benches.ts'
 import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
+import { consoleEventToPage, consoleFirstPaint, consoleTerminalPrompt, lineageFrames } from './console-benches.ts'
 import { idleDensity } from './density-benches.ts'
 import { e2bFirstOutput } from './e2b-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
@@ -61,6 +62,10 @@ export const benches: readonly Bench[] = [
   { names: ['cli_help_ms'], run: cliHelp },
   { names: ['cli_exec_ms'], run: cliExec },
   { names: ['cli_first_prompt_ms'], run: cliFirstPrompt },
+  { names: ['console_first_paint_ms', 'console_first_js_kib'], run: consoleFirstPaint },
+  { names: ['console_terminal_prompt_ms'], run: consoleTerminalPrompt },
+  { names: ['console_event_to_page_ms'], run: consoleEventToPage },
+  { names: ['lineage_200_fps'], run: lineageFrames },
   { names: ['fork', 'fork_parent_pause_ms'], run: fork },
   { names: ['pause', 'resume', 'hibernate', 'wake'], run: lifecycle },
   { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },

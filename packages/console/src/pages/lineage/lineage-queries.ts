@@ -1,7 +1,6 @@
 import type { Lineage } from '@offshoot/sdk'
-import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useCallback, useMemo } from 'react'
-import { useListUpdate } from '../../live/use-live.ts'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import { useApi } from '../../session/session.tsx'
 import { useSandboxHandle } from '../sandbox/sandbox-handle.ts'
 import { type Relative, withDistinctNames } from './family.ts'
@@ -12,9 +11,6 @@ const LINEAGE = ['sandbox', 'list', 'lineage'] as const
 /** Everybody that a sandbox is related to, also deleted ones. */
 export function useFamily(id: string) {
   const sandbox = useSandboxHandle(id)
-  const queries = useQueryClient()
-  const readAgain = useCallback(async () => queries.invalidateQueries({ queryKey: LINEAGE }), [queries])
-  useListUpdate('snapshot', readAgain)
   const { data, error } = useQuery({
     queryKey: [...LINEAGE, id],
     queryFn: async ({ signal }) => sandbox.lineage({ signal }),

@@ -60,7 +60,7 @@ export function TreePicture({ family, here, costs, selected, onSelect }: TreePic
         colorMode={isDark ? 'dark' : 'light'}
         fitView
         fitViewOptions={FIT}
-        minZoom={0.1}
+        minZoom={0.02}
         maxZoom={2}
         nodesDraggable={false}
         nodesConnectable={false}

@@ -56,7 +56,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
       page.on('pageerror', ({ message }) => unexpected.push(message))
       page.on('console', (message) => {
         // A browser logs every refusal of a request.
-        if (message.type() === 'error' && !message.text().includes('status of 401')) unexpected.push(message.text())
+        if (message.type() === 'error' && !/status of 40[14]/.test(message.text())) unexpected.push(message.text())
       })
       await page.goto(`${offshoot.credentials.base_url}/docs/${path}`)
       const result = await use(page)
@@ -106,8 +106,17 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
       expect(dark).not.toBe(light)
       await page.getByRole('button', { name: 'Menu' }).click()
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Databases' }).click()
-      await page.getByRole('heading', { level: 1, name: 'Databases' }).waitFor()
+      await page.getByRole('heading', { level: 1, name: 'How to use databases' }).waitFor()
       expect(await background()).toBe(dark)
+    })
+  })
+
+  it('leads on from an address without a page', async () => {
+    await open('a/b/nowhere', {}, async (page) => {
+      await page.getByRole('heading', { level: 1, name: 'No such page' }).waitFor()
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Databases' }).click()
+      await page.getByRole('heading', { level: 1, name: 'How to use databases' }).waitFor()
+      expect(new URL(page.url()).pathname).toBe('/docs/databases')
     })
   })
 

@@ -113,7 +113,11 @@ describe('GET /v1/sandboxes/{id}/lineage', () => {
     const root = await create()
     const { body } = await ask('POST', `/v1/sandboxes/${root}/fork`)
     const other = await create({ from_snapshot: body.snapshot_id })
-    expect(linksOf(await lineageOf(root)).get(other)).toEqual({ link: 'from_snapshot', parent: root, status: 'running' })
+    expect(linksOf(await lineageOf(root)).get(other)).toEqual({
+      link: 'from_snapshot',
+      parent: root,
+      status: 'running',
+    })
   })
 
   it('does not tell of sandboxes that were never made, nor of hidden ones', async () => {

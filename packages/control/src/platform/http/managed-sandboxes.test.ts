@@ -4,7 +4,7 @@ import { fakeDatabase } from '../../test/fake-database.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 
 /** Routes that show no more than the list of sandboxes, or refuse every caller. */
-const OPEN = new Set(['GET /v1/sandboxes/{id}', 'DELETE /v1/sandboxes/{id}'])
+const OPEN = new Set(['GET /v1/sandboxes/{id}', 'GET /v1/sandboxes/{id}/lineage', 'DELETE /v1/sandboxes/{id}'])
 /** Reads that do not touch the guest. Every other route needs the feature's `write` scope. */
 const READS = new Set(
   ['events', 'logs', 'metrics', 'lifecycle', 'ports', 'ports/{port}/links'].map(

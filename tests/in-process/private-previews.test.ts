@@ -195,7 +195,7 @@ describe('private previews', () => {
     const mallory = await world.signedUp(`mallory-${randomUUID()}`)
     const refused = await browse('/', { session: mallory.cookie })
     expect(refused.status).toBe(403)
-    expect(refused.body).toContain(`Request id: <code>${refused.headers['x-request-id']}</code>`)
+    expect(refused.body).toContain(`Request id: <code>${String(refused.headers['x-request-id'])}</code>`)
     // Alice's code in another browser, which has a state of its own.
     const first = await visit('/', PAGE)
     const asked = await fetch(first.headers.location ?? '', {

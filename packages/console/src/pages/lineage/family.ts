@@ -29,7 +29,7 @@ export interface Placed {
 }
 
 /** Pixels of a node, and of the room around it. */
-export const NODE = { width: 210, height: 82 } as const
+export const NODE = { width: 236, height: 82 } as const
 const GAP = { x: 56, y: 16 } as const
 
 /** The id of the picture's own root, above relatives whose common ancestor is not known any more. */

@@ -8,12 +8,16 @@ import { type Relative, withDistinctNames } from './family.ts'
 /** The prefix makes every change of a sandbox a reason to read the tree again. */
 const LINEAGE = ['sandbox', 'list', 'lineage'] as const
 
+const INTERVAL_MS = 10_000
+
 /** Everybody that a sandbox is related to, also deleted ones. */
 export function useFamily(id: string) {
   const sandbox = useSandboxHandle(id)
   const { data, error } = useQuery({
     queryKey: [...LINEAGE, id],
     queryFn: async ({ signal }) => sandbox.lineage({ signal }),
+    // There are no events of snapshots.
+    refetchInterval: INTERVAL_MS,
   })
   const family = useMemo(() => data && withDistinctNames(data.nodes.map(fromNode)), [data])
   return { family, isCut: data?.truncated === true, error }
@@ -38,7 +42,6 @@ export interface Cost {
 
 /** Of more sandboxes than this, the page asks only for those that are chosen. */
 const MAX_MEASURED = 16
-const INTERVAL_MS = 15_000
 
 /** What the objects of a family take of their hosts, by id. Measuring a sandbox wakes nothing. */
 export function useCosts(family: readonly Relative[], chosen: ReadonlySet<string>): ReadonlyMap<string, Cost> {

@@ -88,7 +88,7 @@ function RelativeNode({ data: { relative, isHere, cost }, selected }: NodeProps<
   return (
     <div
       className={classes(
-        'flex h-full w-full flex-col justify-between rounded-md border bg-raised px-2.5 py-1.5 text-xs text-ink',
+        'flex h-full w-full flex-col justify-evenly rounded-md border bg-raised px-2.5 py-1.5 text-xs text-ink',
         kind === 'snapshot' && 'border-dashed',
         isDeleted && 'opacity-60 grayscale',
         selected ? 'border-accent ring-2 ring-accent' : 'border-line-strong/50',

@@ -24,6 +24,8 @@ interface TreePictureProps {
 }
 
 const NODE_TYPES = { relative: memo(RelativeNode) }
+/** Of more relatives, only those in view are in the page. Up to that, moving the picture makes and removes no element. */
+const MAX_DRAWN = 400
 const FIT = { padding: 0.15, maxZoom: 1 } as const
 
 /** The family as a tree. A click selects, and with Ctrl, Cmd or Shift adds to the selection. */
@@ -66,7 +68,7 @@ export function TreePicture({ family, here, costs, selected, onSelect }: TreePic
         nodesConnectable={false}
         edgesFocusable={false}
         selectNodesOnDrag={false}
-        onlyRenderVisibleElements
+        onlyRenderVisibleElements={family.length > MAX_DRAWN}
         proOptions={{ hideAttribution: true }}
         onNodeClick={(event, { id }) => onSelect(id, event.ctrlKey || event.metaKey || event.shiftKey)}
         onNodesChange={(changes) => {

@@ -28,10 +28,9 @@ export function isSlug(slug: string): boolean {
   return SLUG.test(slug) && !RESERVED.has(slug) && !slug.startsWith(PERSONAL_SLUG_PREFIX) && !/^[0-9-]+$/.test(slug)
 }
 
-const slug = text('slug', 64).refine(
-  isSlug,
-  'slug must be 3 to 40 of a-z, 0-9 and single hyphens between them, not all digits, and no reserved word',
-)
+/** The error for a slug that a user may not choose. */
+export const SLUG_RULE =
+  'slug must be 3 to 40 of a-z, 0-9 and single hyphens between them, not all digits, and no reserved word'
 
 /** A name must stay on one line in mails and logs. */
 const isOneLine = (value: string) => !/\p{Cc}/u.test(value) && value.isWellFormed()
@@ -43,7 +42,7 @@ export const createOrgBody = z.object({
     .refine((name) => name.trim() !== '', 'name is required')
     .refine(isOneLine, ONE_LINE),
   /** Part of addresses. Derived from the name if absent. */
-  slug: optional(slug),
+  slug: optional(text('slug', 64).refine(isSlug, SLUG_RULE)),
 })
 export type CreateOrgBody = z.output<typeof createOrgBody>
 
@@ -54,7 +53,8 @@ export const changeOrgBody = z.object({
       .refine((name) => name.trim() !== '', 'name is required')
       .refine(isOneLine, ONE_LINE),
   ),
-  slug: optional(slug),
+  /** As for a new workspace, or the slug that the workspace has. */
+  slug: optional(text('slug', 64)),
 })
 
 /** A workspace read by its id, with fields that a list omits. */

@@ -67,9 +67,7 @@ function NameForm() {
   const save = (event: FormEvent) => {
     event.preventDefault()
     void attempt(async () => {
-      // The service made the slug of a personal workspace, and refuses it as one that a user chose.
-      const chosen = slug === workspace.slug ? {} : { slug }
-      await api.workspaces.update(workspace.id, { name: name.trim(), ...chosen })
+      await api.workspaces.update(workspace.id, { name: name.trim(), slug })
       await queries.invalidateQueries({ queryKey: ['me'] })
       tell.done('Saved')
     })

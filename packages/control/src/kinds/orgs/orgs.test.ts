@@ -84,6 +84,14 @@ describe('workspaces', () => {
     })
   })
 
+  it('keep the slug that the service gave, also when the change names it', async () => {
+    const slug = 'personal-0123456789ab'
+    const { jwt, workspaceId } = await orgs.tenant(slug)
+    const changed = await ask(jwt, 'PATCH', `/${workspaceId}`, { name: 'Renamed', slug })
+    expect(changed).toMatchObject({ status: 200, body: { name: 'Renamed', slug } })
+    expect((await ask(jwt, 'PATCH', `/${workspaceId}`, { slug: `${slug}-2` })).status).toBe(400)
+  })
+
   it('take no plan, id or owner from their maker', async () => {
     const { body } = await make(owner.jwt, {
       name: 'Mine',

@@ -1,6 +1,6 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { workspaceSummary, type WorkspaceSummary } from '@offshoot/contract/identity'
-import { changeOrgBody } from '@offshoot/contract/org'
+import { changeOrgBody, isSlug, SLUG_RULE } from '@offshoot/contract/org'
 import type { FastifyInstance } from 'fastify'
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
@@ -34,6 +34,9 @@ export function patchOrg(app: FastifyInstance, { database }: OrgsContext): void 
     handler: async (request): Promise<WorkspaceSummary> => {
       const membership = orgOf(request)
       const { name = null, slug = null } = parseBody(request, changeOrgBody)
+      // The service itself made the slug of a personal workspace, which a user may keep but not choose.
+      if (slug !== null && slug !== membership.slug && !isSlug(slug))
+        throw new ApiError('invalidField', { error: SLUG_RULE })
       const changed = await transaction(database.pool, async (client) => {
         const [row] = await changeOrg(client, membership.id, name, slug)
         if (row === undefined) throw new ApiError('notFound')

@@ -13,7 +13,7 @@ import { Page } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
 import { TabLinks } from '../../ui/tabs.tsx'
 import { useTell } from '../../ui/toasts.tsx'
-import { appQuery } from './app-queries.ts'
+import { appQuery, canRollBackTo, deploymentsQuery } from './app-queries.ts'
 import { DeployRefDialog } from './deploy-ref-dialog.tsx'
 
 const route = getRouteApi('/member/apps/$id')
@@ -76,6 +76,7 @@ function Actions({ app }: { readonly app: AppInfo }) {
   const [busy, setBusy] = useState<'deploy' | 'rollback' | null>(null)
   const [open, setOpen] = useState<'ref' | 'delete' | null>(null)
   const { id } = app
+  const { data: deployments = [] } = useQuery(deploymentsQuery(api, id))
   const begin = async (kind: 'deploy' | 'rollback') => {
     setBusy(kind)
     try {
@@ -101,7 +102,7 @@ function Actions({ app }: { readonly app: AppInfo }) {
       <Button
         icon={<RotateCcw size={15} aria-hidden />}
         busy={busy === 'rollback'}
-        disabled={app.activeDeploymentId === null}
+        disabled={app.activeDeploymentId === null || !deployments.some(canRollBackTo)}
         onClick={() => void begin('rollback')}
       >
         Roll back

@@ -76,5 +76,9 @@ const HAS_ENDED: ReadonlySet<DeploymentInfo['status']> = new Set(['live', 'faile
 
 export const hasEnded = ({ status }: Pick<DeploymentInfo, 'status'>): boolean => HAS_ENDED.has(status)
 
+/** A version that was superseded while it waited was never live, and cannot be rolled back to. */
+export const canRollBackTo = ({ status, startedAt }: Pick<DeploymentInfo, 'status' | 'startedAt'>): boolean =>
+  status === 'superseded' && startedAt !== null
+
 /** The first characters of a commit, as git shows it. */
 export const shortCommit = (commit: string | null): string => commit?.slice(0, 8) ?? ''

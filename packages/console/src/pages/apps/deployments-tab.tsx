@@ -10,7 +10,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { duration, Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
-import { appQuery, deploymentsQuery, hasEnded, shortCommit } from './app-queries.ts'
+import { appQuery, canRollBackTo, deploymentsQuery, hasEnded, shortCommit } from './app-queries.ts'
 
 const route = getRouteApi('/member/apps/$id')
 
@@ -51,24 +51,22 @@ const columnsFor = ({ activeDeploymentId: active }: AppInfo, actions: Actions): 
     cell: ({ startedAt, finishedAt }) =>
       startedAt === null || finishedAt === null ? '' : duration(Date.parse(finishedAt) - Date.parse(startedAt)),
   },
-  { title: 'Actions', right: true, cell: (each) => <RowAction deployment={each} active={active} actions={actions} /> },
+  { title: 'Actions', right: true, cell: (each) => <RowAction deployment={each} actions={actions} /> },
 ]
 
 interface RowActionProps {
   readonly deployment: DeploymentInfo
-  readonly active: string | null
   readonly actions: Actions
 }
 
-function RowAction({ deployment, active, actions }: RowActionProps) {
+function RowAction({ deployment, actions }: RowActionProps) {
   if (!hasEnded(deployment))
     return (
       <Button small icon={<CircleStop size={14} aria-hidden />} onClick={() => actions.cancel(deployment)}>
         Cancel
       </Button>
     )
-  // A version that was superseded while it waited was never live. The service refuses that.
-  if (deployment.status !== 'superseded' || deployment.id === active) return null
+  if (!canRollBackTo(deployment)) return null
   return (
     <Button small icon={<RotateCcw size={14} aria-hidden />} onClick={() => actions.rollBack(deployment)}>
       Roll back to it

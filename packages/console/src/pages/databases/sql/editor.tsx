@@ -1,3 +1,4 @@
+import { closeCompletion } from '@codemirror/autocomplete'
 import { PostgreSQL, sql } from '@codemirror/lang-sql'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
 import { Compartment, type Extension, Prec, StateEffect, StateField } from '@codemirror/state'
@@ -82,11 +83,17 @@ export function Editor({ initial, names, onRun, handle }: EditorProps) {
   useEffect(() => {
     if (host.current === null) return
     const compartment = new Compartment()
+    // The list of completions would cover the result.
+    const runAndClose = (of: EditorView) => {
+      closeCompletion(of)
+      run.current()
+      return true
+    }
     const editor = new EditorView({
       parent: host.current,
       doc: initial,
       extensions: [
-        Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => (run.current(), true) }])),
+        Prec.highest(keymap.of([{ key: 'Mod-Enter', run: runAndClose }])),
         basicSetup,
         look,
         syntaxHighlighting(colours),

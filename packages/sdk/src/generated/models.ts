@@ -245,6 +245,7 @@ export interface components {
     /** @description Body of `PATCH /v1/orgs/{id}`. */
     ChangeOrgBody: {
       name?: string | null;
+      /** @description As for a new workspace, or the slug that the workspace has. */
       slug?: string | null;
     };
     /** @description A member of a workspace. */

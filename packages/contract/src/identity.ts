@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { integer, oneRequired, optional, text } from './fields.ts'
-import { workspaceRole } from './role.ts'
+import { permission, workspaceRole } from './role.ts'
 import { scope } from './scope.ts'
 
 /** A workspace in a list of the caller's workspaces. */
@@ -20,6 +20,8 @@ export const me = z.object({
   /** The workspace of this request. */
   org: workspaceSummary,
   orgs: z.array(workspaceSummary),
+  /** What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope. */
+  permissions: z.array(permission),
   /** `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here. */
   scopes: z.array(z.string()),
   auth_method: z.literal('jwt'),

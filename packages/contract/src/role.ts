@@ -30,13 +30,20 @@ const PERMITTED = {
   'audit:read': ['owner', 'admin'],
 } as const satisfies Record<string, readonly WorkspaceRole[]>
 
-export type Permission = keyof typeof PERMITTED
+/** What a role can permit. */
+export const permission = z.enum(Object.keys(PERMITTED) as (keyof typeof PERMITTED)[])
+export type Permission = z.infer<typeof permission>
 
-export const permissions = Object.keys(PERMITTED) as readonly Permission[]
+export const permissions: readonly Permission[] = permission.options
 
 /** The roles that have a permission. */
 export function rolesWith(permission: Permission): readonly WorkspaceRole[] {
   return PERMITTED[permission]
+}
+
+/** All that a role permits. */
+export function permissionsOf(role: WorkspaceRole): Permission[] {
+  return permissions.filter((each) => isPermitted(role, each))
 }
 
 export function isPermitted(role: WorkspaceRole, permission: Permission): boolean {

@@ -59,6 +59,21 @@ Role of a member in a workspace. Each workspace has at least one owner.
 """
 
 
+Permission: TypeAlias = Literal[
+    'workspace:read',
+    'workspace:update',
+    'workspace:delete',
+    'members:manage',
+    'members:promote',
+    'tokens:manage',
+    'billing:manage',
+    'audit:read',
+]
+"""
+What a role can permit.
+"""
+
+
 class DeleteMeBody(TypedDict):
     """
     Body of `DELETE /v1/me`. Without a password, the caller must have signed in within the last 5 minutes.
@@ -420,6 +435,9 @@ class ChangeOrgBody(TypedDict):
 
     name: NotRequired[str | None]
     slug: NotRequired[str | None]
+    """
+    As for a new workspace, or the slug that the workspace has.
+    """
 
 
 class Member(TypedDict):
@@ -3858,6 +3876,10 @@ class Me(TypedDict):
     The workspace of this request.
     """
     orgs: list[WorkspaceSummary]
+    permissions: list[Permission]
+    """
+    What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope.
+    """
     scopes: list[str]
     """
     `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here.

@@ -14,18 +14,8 @@ export interface Session {
   readonly choose: (workspaceId: string) => void
 }
 
-/** What not every member may do. Everything else is open to all members. The table is that of docs/identity.md. */
-const PERMITTED = {
-  'workspace:update': ['owner', 'admin'],
-  'workspace:delete': ['owner'],
-  'members:manage': ['owner', 'admin'],
-  'members:promote': ['owner'],
-  'tokens:manage': ['owner', 'admin'],
-  'billing:manage': ['owner', 'admin'],
-  'audit:read': ['owner', 'admin'],
-} as const satisfies Record<string, readonly WorkspaceSummary['role'][]>
-
-export type Permission = keyof typeof PERMITTED
+/** What not every member may do. */
+export type Permission = Me['permissions'][number]
 
 /** Each tab remembers the workspace that its user chose there. */
 export const CHOSEN_WORKSPACE = 'offshoot-workspace'
@@ -83,7 +73,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       api: clientFor(workspace.id),
       me,
       workspace,
-      can: (permission) => (PERMITTED[permission] as readonly string[]).includes(workspace.role),
+      can: (permission) => me.permissions.includes(permission),
       choose: (workspaceId) => {
         sessionStorage.setItem(CHOSEN_WORKSPACE, workspaceId)
         queries.clear()

@@ -53,6 +53,8 @@ export interface components {
       /** @description The workspace of this request. */
       org: components["schemas"]["WorkspaceSummary"];
       orgs: components["schemas"]["WorkspaceSummary"][];
+      /** @description What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope. */
+      permissions: components["schemas"]["Permission"][];
       /** @description `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here. */
       scopes: string[];
       /** @constant */
@@ -72,6 +74,11 @@ export interface components {
      * @enum {string}
      */
     WorkspaceRole: "owner" | "admin" | "member";
+    /**
+     * @description What a role can permit.
+     * @enum {string}
+     */
+    Permission: "workspace:read" | "workspace:update" | "workspace:delete" | "members:manage" | "members:promote" | "tokens:manage" | "billing:manage" | "audit:read";
     /** @description Body of `DELETE /v1/me`. Without a password, the caller must have signed in within the last 5 minutes. */
     DeleteMeBody: {
       password?: string | null;
@@ -2116,6 +2123,7 @@ export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];
 export type WorkspaceRole = components['schemas']['WorkspaceRole'];
+export type Permission = components['schemas']['Permission'];
 export type DeleteMeBody = components['schemas']['DeleteMeBody'];
 export type ChooseOrgBody = components['schemas']['ChooseOrgBody'];
 export type ChosenOrg = components['schemas']['ChosenOrg'];

@@ -37,6 +37,7 @@ export interface components {
       };
       org: components["schemas"]["WorkspaceSummary"];
       orgs: components["schemas"]["WorkspaceSummary"][];
+      permissions: components["schemas"]["Permission"][];
       scopes: string[];
       /** @constant */
       auth_method: "jwt";
@@ -50,6 +51,8 @@ export interface components {
     };
     /** @enum {string} */
     WorkspaceRole: "owner" | "admin" | "member";
+    /** @enum {string} */
+    Permission: "workspace:read" | "workspace:update" | "workspace:delete" | "members:manage" | "members:promote" | "tokens:manage" | "billing:manage" | "audit:read";
     DeleteMeBody: {
       password?: string | null;
     };
@@ -3646,6 +3649,7 @@ export type Service = components['schemas']['Service'];
 export type Me = components['schemas']['Me'];
 export type WorkspaceSummary = components['schemas']['WorkspaceSummary'];
 export type WorkspaceRole = components['schemas']['WorkspaceRole'];
+export type Permission = components['schemas']['Permission'];
 export type DeleteMeBody = components['schemas']['DeleteMeBody'];
 export type ChooseOrgBody = components['schemas']['ChooseOrgBody'];
 export type ChosenOrg = components['schemas']['ChosenOrg'];

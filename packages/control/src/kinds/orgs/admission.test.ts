@@ -216,6 +216,7 @@ describe('admission', () => {
           user: { id: alice.userId, email: 'alice@example.com', name: 'alice' },
           org,
           orgs: [org],
+          permissions: expect.arrayContaining(['workspace:delete', 'audit:read']),
           scopes: ['*'],
           auth_method: 'jwt',
         },

@@ -209,6 +209,8 @@ describe('members of workspaces', () => {
 
     it('who leave take along no key of the workspace', async () => {
       const headers = { 'x-offshoot-org': boss.workspaceId }
+      const me = await call(control.url, 'GET', '/v1/me', { token: member.jwt, headers })
+      expect([me.body.org.role, me.body.permissions]).toEqual(['member', ['workspace:read']])
       const made = await call(control.url, 'POST', '/v1/me/tokens', { token: member.jwt, body: { name: 'k' }, headers })
       const use = () => call(control.url, 'GET', '/v1/sandboxes', { token: made.body.token })
       expect((await use()).status).toBe(200)

@@ -1,4 +1,5 @@
 import { me, type Me } from '@offshoot/contract/identity'
+import { permissionsOf } from '@offshoot/contract/role'
 import type { FastifyInstance } from 'fastify'
 import { userOf } from '../../../platform/http/caller.ts'
 import { presentWorkspace } from './present-workspace.ts'
@@ -16,7 +17,8 @@ export function getMe(app: FastifyInstance): void {
       const orgs = workspaces.map(presentWorkspace)
       const org = orgs.find(({ id }) => id === workspaceId)
       if (org === undefined) throw new Error('the workspace acted in is not among the memberships')
-      return { user, org, orgs, scopes: [...(scopes ?? ['*'])], auth_method: 'jwt' }
+      const permissions = permissionsOf(org.role)
+      return { user, org, orgs, permissions, scopes: [...(scopes ?? ['*'])], auth_method: 'jwt' }
     },
   })
 }

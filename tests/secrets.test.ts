@@ -5,6 +5,7 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { options } from './setup/database.ts'
 import { type Answer, type Call, call } from './setup/http.ts'
+import { mailed } from './setup/mailed.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { visit } from './setup/preview.ts'
 import { until } from './setup/until.ts'
@@ -81,27 +82,13 @@ describe('secrets', () => {
     return answer
   }
 
-  async function mailed(pattern: RegExp): Promise<string> {
-    const folder = join(offshoot.dataDir, 'control/mail')
-    return until(`a mail with ${pattern}`, async () => {
-      const names = await readdir(folder).catch(() => [])
-      // Files that are still being written have another extension.
-      for (const name of names.filter((each) => each.endsWith('.eml'))) {
-        const text = (await readFile(join(folder, name), 'utf8')).replaceAll('=\n', '').replaceAll('=3D', '=')
-        const found = pattern.exec(text)?.[1]
-        if (found !== undefined) return found
-      }
-      return null
-    })
-  }
-
   async function useAccounts(): Promise<void> {
     const account = { email: 'user@example.com', password: keep('password of a user', PASSWORD), name: 'User' }
     expect((await ask('POST', '/api/auth/sign-up/email', { body: account })).status).toBe(200)
     await ask('POST', '/api/auth/sign-in/email', { body: { ...account, password: 'a wrong horse entirely' } })
-    keep('token that confirms an address', await mailed(/verify-email\?token=([\w.-]+)/))
+    keep('token that confirms an address', await mailed(offshoot, /verify-email\?token=([\w.-]+)/))
     await ask('POST', '/api/auth/request-password-reset', { body: { email: account.email } })
-    const reset = keep('token that resets a password', await mailed(/"token":"([^"]+)"/))
+    const reset = keep('token that resets a password', await mailed(offshoot, /"token":"([^"]+)"/))
     const newPassword = keep('new password', NEW_PASSWORD)
     expect((await ask('POST', '/api/auth/reset-password', { body: { token: reset, newPassword } })).status).toBe(200)
     await ask('POST', '/api/auth/reset-password', { body: { token: reset, newPassword } })
@@ -116,7 +103,7 @@ describe('secrets', () => {
       body: { email: 'guest@example.com' },
     })
     expect(invited.status).toBe(201)
-    const invitation = keep('invitation', await mailed(/invites\/([\w-]+)\/accept/))
+    const invitation = keep('invitation', await mailed(offshoot, /invites\/([\w-]+)\/accept/))
     await ask('POST', `/v1/orgs/invites/${invitation}/accept`, { token: jwt })
   }
 

@@ -99,6 +99,17 @@ describe('an answer', () => {
     await expect(at().json(read)).rejects.toMatchObject({ body: { error: 'Not Found', detail: '<h1>a proxy</h1>' } })
   })
 
+  it('that fails without an error keeps its fields', async () => {
+    server.script(json(503, { status: 'unavailable', checks: { database: 'unreachable' } }))
+    const error: unknown = await at({ maxRetries: 0 })
+      .json({ method: 'GET', path: '/healthz' })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      status: 503,
+      body: { error: 'Service Unavailable', checks: { database: 'unreachable' } },
+    })
+  })
+
   it('that breaks off is a lost connection', async () => {
     server.script((response) => {
       response.writeHead(200, { 'content-length': '100' }).write('[')

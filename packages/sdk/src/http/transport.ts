@@ -249,15 +249,22 @@ async function refused(response: Response, request: string): Promise<Error> {
   })
 }
 
-/** A proxy in front of the service may answer with something other than JSON. */
+/**
+ * A proxy in front of the service may answer with something other than JSON. The body of a failing `/healthz` is no
+ * error, and its fields are kept.
+ */
 function errorBody(text: string, statusText: string): ErrorBody {
-  try {
-    const body = JSON.parse(text) as ErrorBody
-    if (typeof body?.error === 'string') return body
-  } catch {
-    // The text is used below.
+  const unexplained = {
+    error: statusText || 'no reason given',
+    ...(text !== '' && { detail: text.slice(0, 1000) }),
   }
-  return { error: statusText || 'no reason given', ...(text !== '' && { detail: text.slice(0, 1000) }) }
+  try {
+    const body = JSON.parse(text) as ErrorBody | null
+    if (typeof body?.error === 'string') return body
+    return typeof body === 'object' ? { ...unexplained, ...body, error: unexplained.error } : unexplained
+  } catch {
+    return unexplained
+  }
 }
 
 function parsed(text: string, request: string): unknown {

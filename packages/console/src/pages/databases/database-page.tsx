@@ -1,5 +1,5 @@
 import type { DatabaseInfo } from '@offshoot/sdk'
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { Ellipsis, GitBranch, KeyRound, Trash2 } from 'lucide-react'
 import { useState } from 'react'
@@ -71,6 +71,7 @@ function Actions({ database }: { readonly database: DatabaseInfo }) {
   const confirm = useConfirm()
   const tell = useTell()
   const navigate = useNavigate()
+  const queries = useQueryClient()
   const [open, setOpen] = useState<'branch' | 'delete' | null>(null)
   const close = () => setOpen(null)
   const { id } = database
@@ -81,6 +82,7 @@ function Actions({ database }: { readonly database: DatabaseInfo }) {
       action: 'Make new credentials',
       run: async () => {
         await (await api.databases.get(id)).resetCredentials()
+        await queries.invalidateQueries({ queryKey: ['database', id] })
         tell.done('The database has new credentials')
       },
     })

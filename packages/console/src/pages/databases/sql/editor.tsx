@@ -36,6 +36,7 @@ const look = EditorView.theme({
   },
   '.cm-tooltip': { backgroundColor: 'var(--surface)', color: 'var(--ink)', border: '1px solid var(--line)' },
   '.cm-tooltip-autocomplete ul li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
+  '.cm-placeholder': { color: 'var(--muted)' },
   '.cm-completionIcon': { display: 'none' },
   '.cm-panels': { backgroundColor: 'var(--raised)', color: 'var(--ink)' },
   '.sql-error': { textDecoration: 'underline wavy var(--bad)', backgroundColor: 'var(--bad-soft)' },

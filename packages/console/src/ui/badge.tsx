@@ -15,7 +15,10 @@ const TONES: Record<Tone, string> = {
 export function Badge({ tone = 'neutral', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   return (
     <span
-      className={classes('inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium', TONES[tone])}
+      className={classes(
+        'inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        TONES[tone],
+      )}
     >
       {children}
     </span>

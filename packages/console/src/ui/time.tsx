@@ -44,9 +44,9 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
 }
 
-/** E.g. `512 B`, `1.5 MiB`. */
+/** E.g. `512 B`, `1.5 MiB`, with a space at which no line breaks. */
 export function bytes(count: number): string {
-  if (count < 1024) return `${count} B`
+  if (count < 1024) return `${count}\u00A0B`
   const power = Math.min(Math.floor(Math.log2(count) / 10), 4)
-  return `${(count / 1024 ** power).toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
+  return `${(count / 1024 ** power).toFixed(1)}\u00A0${['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}`
 }

@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<Build>[] = [
   },
   { title: 'Archive', wide: true, cell: ({ bytes: size }) => bytes(size) },
   { title: 'Took', wide: true, cell: took },
-  { title: 'Begun', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'Begun', wide: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
 ]
 
 export function BuildsTable({ builds }: { readonly builds: readonly Build[] }) {

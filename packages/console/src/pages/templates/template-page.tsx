@@ -55,13 +55,22 @@ export function TemplatePage() {
   )
 }
 
+/** Fields that the page shows under other names. */
+const SHOWN: ReadonlySet<string> = new Set(['cpu', 'memory_mb', 'created_at'])
+
+/** Whether the field says something. */
+const isSaying = ([key, value]: readonly [string, unknown]) =>
+  !SHOWN.has(key) && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+
 function About({ template }: { readonly template: Template }) {
-  const meta = Object.entries(template.meta).map(([key, value]) => [
-    key,
-    <code key={key} className="plaintext text-xs">
-      {(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 2000)}
-    </code>,
-  ])
+  const meta = Object.entries(template.meta)
+    .filter(isSaying)
+    .map(([key, value]) => [
+      key,
+      <code key={key} className="plaintext text-xs">
+        {(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 2000)}
+      </code>,
+    ])
   return (
     <Facts
       facts={{

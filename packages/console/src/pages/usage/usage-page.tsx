@@ -69,7 +69,7 @@ function Charts({ usage: { groups, from, to } }: { readonly usage: Usage }) {
     }
   }, [groups, from, to])
   return (
-    <div className="grid min-w-0 gap-5 lg:grid-cols-2">
+    <div className="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-5 lg:grid-cols-2">
       <Section title="Cost by day">
         <UsageChart label="Cost of each day" days={days} values={costs} show={money} />
       </Section>

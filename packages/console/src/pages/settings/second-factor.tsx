@@ -141,8 +141,10 @@ function ScanDialog({ uri, verify, onClose }: ScanDialogProps) {
       onSubmit={async () => verify(code.trim())}
       onClose={onClose}
     >
-      <div className="flex flex-col items-center gap-3">
-        <QrCode text={uri} label="QR code for the authenticator app" />
+      <div className="flex min-w-0 flex-col gap-3">
+        <div className="flex justify-center">
+          <QrCode text={uri} label="QR code for the authenticator app" />
+        </div>
         <Snippet label="Without a camera" text={new URL(uri).searchParams.get('secret') ?? uri} />
       </div>
       <Field label="Code">

@@ -11,7 +11,9 @@ export interface Violation {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const VIEWPORT = { width: 1280, height: 800 }
+const OVERFLOW_PX = `Math.max(...[...document.querySelectorAll('html, main, [role=dialog]')].map(
+  ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`
+const OF_CONTEXT = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const
 
 /** Chromium with the console of a server. Everything that goes wrong in a page is in `problems`. */
 export class Console {
@@ -31,9 +33,16 @@ export class Console {
     this.#watch(page)
   }
 
+  /** Another person's browser, whose pages are watched too. */
+  async newContext(): Promise<BrowserContext> {
+    const context = await this.#browser.newContext(OF_CONTEXT)
+    context.on('page', (opened) => this.#watch(opened))
+    return context
+  }
+
   static async start(offshoot: Offshoot): Promise<Console> {
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
-    const context = await browser.newContext({ viewport: VIEWPORT, reducedMotion: 'reduce' })
+    const context = await browser.newContext(OF_CONTEXT)
     return new Console(browser, context, await context.newPage(), offshoot)
   }
 
@@ -80,9 +89,9 @@ export class Console {
     })
   }
 
-  /** Pixels by which the page is wider than its window. */
+  /** Pixels by which the page, its content or a dialog is wider than its place. */
   async overflowPx(page: Page = this.page): Promise<number> {
-    return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    return page.evaluate(OVERFLOW_PX)
   }
 
   async stop(): Promise<void> {

@@ -101,7 +101,11 @@ function Frame<T>({ label, columns, rows, idOf, selection, scroller, count, chil
             {columns.map(({ title, wide, right }) => (
               <th
                 key={title}
-                className={classes('px-4 py-2 font-medium', wide && 'hidden md:table-cell', right && 'text-right')}
+                className={classes(
+                  'px-2.5 py-2 font-medium md:px-4',
+                  wide && 'hidden md:table-cell',
+                  right && 'text-right',
+                )}
               >
                 {title}
               </th>
@@ -134,7 +138,10 @@ function renderRow<T>({ columns, idOf, selection }: TableProps<T>, row: T, index
         </td>
       )}
       {columns.map(({ title, cell, wide, right }) => (
-        <td key={title} className={classes('px-4 py-1.5', wide && 'hidden md:table-cell', right && 'text-right')}>
+        <td
+          key={title}
+          className={classes('px-2.5 py-1.5 md:px-4', wide && 'hidden md:table-cell', right && 'text-right')}
+        >
           {cell(row)}
         </td>
       ))}

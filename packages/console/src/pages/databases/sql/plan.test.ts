@@ -7,7 +7,7 @@ const scan = {
   Filter: "(name = 'x')",
   'Total Cost': 90,
   'Plan Rows': 10,
-  'Actual Total Time': 4,
+  'Actual Total Time': 40,
   'Actual Rows': 3,
   'Actual Loops': 2,
 }
@@ -20,12 +20,12 @@ it('marks the node that takes the time, over all of its loops', () => {
         'Join Type': 'Inner',
         'Total Cost': 100,
         'Plan Rows': 1,
-        'Actual Total Time': 10,
+        'Actual Total Time': 100,
         'Actual Rows': 6,
         'Actual Loops': 1,
         Plans: [scan],
       },
-      'Execution Time': 10.5,
+      'Execution Time': 100.5,
     },
   ])
   const [child] = root.children
@@ -33,15 +33,19 @@ it('marks the node that takes the time, over all of its loops', () => {
   expect(child).toMatchObject({
     title: 'Seq Scan on people',
     details: ["filter: (name = 'x')"],
-    actual: { rows: 6, loops: 2, ms: 8 },
+    actual: { rows: 6, loops: 2, ms: 80 },
     share: 0.8,
     isSlow: true,
   })
-  expect([executionMs, planningMs]).toEqual([10.5, null])
+  expect([executionMs, planningMs]).toEqual([100.5, null])
 })
 
 it('measures by cost what was not run', () => {
   const { 'Actual Total Time': _time, ...planned } = scan
   expect(planOf([{ Plan: planned }]).root).toMatchObject({ actual: null, share: 1, isSlow: true })
   expect(() => planOf([])).toThrow('no plan')
+})
+
+it('does not call slow what takes less than ten milliseconds', () => {
+  expect(planOf([{ Plan: { ...scan, 'Actual Total Time': 4 } }]).root).toMatchObject({ share: 1, isSlow: false })
 })

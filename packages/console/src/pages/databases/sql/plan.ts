@@ -47,6 +47,8 @@ export interface Plan {
 
 /** The share from which a node is marked. */
 const SLOW_SHARE = 0.25
+/** Milliseconds of a measured node below which it is not marked, however large its share is. */
+const SLOW_MS = 10
 
 /** @throws Error if it is no plan */
 export function planOf(json: unknown): Plan {
@@ -78,7 +80,7 @@ function nodeOf(node: ExplainNode, whole: number): PlanNode {
     cost: node['Total Cost'],
     actual: ms === undefined ? null : { rows: rows * loops, loops, ms: ms * loops },
     share,
-    isSlow: share >= SLOW_SHARE,
+    isSlow: share >= SLOW_SHARE && (ms === undefined || own >= SLOW_MS),
     children: children.map((child) => nodeOf(child, whole)),
   }
 }

@@ -82,7 +82,7 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     await dialog.getByRole('button', { name: 'Delete the volume' }).click()
     await page.getByRole('heading', { name: 'Volumes', level: 1 }).waitFor()
     await page.getByRole('link', { name: 'again-copy' }).waitFor()
-    expect(await page.getByRole('link', { name: 'data', exact: true }).count()).toBe(0)
+    await page.getByRole('link', { name: 'data', exact: true }).waitFor({ state: 'detached' })
     await console.goto('/volumes/data')
     await page.getByRole('alert').getByText('Not found').waitFor()
     expect(await faultsOf(console, 'volume-missing')).toEqual(NO_FAULTS)

@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import type { ConsoleWorld } from './console-template-cases.ts'
+import { until } from './until.ts'
+
+/** The pages of operators, and the status page. */
+export function consoleOperatorCases(world: () => ConsoleWorld): void {
+  it('opens the pages of operators with their key only', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    await console.goto('/hosts')
+    await page.getByLabel('Key of an operator').fill('ofs_operator_of_nobody')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('main').getByRole('alert').waitFor()
+    expect(await faultsOf(console, 'hosts-refused')).toEqual(NO_FAULTS)
+    const credentials = await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')
+    const { operator_key: key } = JSON.parse(credentials) as { operator_key: string }
+    await page.getByLabel('Key of an operator').fill(key)
+    await page.getByLabel('Keep it until this tab is closed').check()
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('table', { name: 'Hosts' }).getByText('ready').waitFor()
+    expect(await faultsOf(console, 'hosts')).toEqual(NO_FAULTS)
+  })
+
+  it('shows a host, and what runs there', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    await page.getByRole('table', { name: 'Hosts' }).getByRole('link').click()
+    await page.getByText('No VM.').waitFor()
+    await page.getByText('Empty: every object on this host').waitFor()
+    await page.getByText('Nothing waits for you.').waitFor()
+    expect(await faultsOf(console, 'host-idle')).toEqual(NO_FAULTS)
+    const { id } = await offshoot.create({ template: 'minimal' })
+    await until('the first sample of the VM', async () => {
+      await page.reload()
+      await page
+        .getByRole('region', { name: 'What runs here' })
+        .getByText(/No VM\.|CPU time/)
+        .waitFor()
+      return page.getByRole('table', { name: 'VMs' }).getByText(id).isVisible()
+    })
+    expect(await faultsOf(console, 'host')).toEqual(NO_FAULTS)
+    await offshoot.delete(id)
+    await console.goto('/hosts/host/nothing')
+    await page.getByRole('heading', { name: 'No such host' }).waitFor()
+    expect(await faultsOf(console, 'host-missing')).toEqual(NO_FAULTS)
+  })
+
+  it('lists jobs and workspaces, and suspends a workspace for a while', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    await page.getByRole('link', { name: 'Jobs' }).click()
+    await page.getByLabel('State').selectOption('failed')
+    await page.getByText('No jobs.').waitFor()
+    expect(await faultsOf(console, 'jobs')).toEqual(NO_FAULTS)
+    await page.getByRole('link', { name: 'Workspaces' }).click()
+    const row = page.getByRole('row').filter({ hasText: offshoot.credentials.email })
+    await row.getByRole('button', { name: /^Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Suspend' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('a trial')
+    await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await row.getByText('suspended').waitFor()
+    expect(await faultsOf(console, 'workspaces')).toEqual(NO_FAULTS)
+    const other = await console.context.newPage()
+    await console.goto('/settings', other)
+    await other.getByText('suspended: nothing new can start').waitFor()
+    await other.close()
+    await row.getByRole('button', { name: /^Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'End the suspension' }).click()
+    await dialog.getByLabel('Reason').fill('it is over')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('suspended').waitFor({ state: 'detached' })
+    await page.getByLabel('Find workspaces').fill('nobody@example.com')
+    await page.getByLabel('Find workspaces').press('Enter')
+    await page.getByText('No workspace fits.').waitFor()
+    expect(console.problems).toEqual([])
+  })
+
+  it('adds an operator with a key that is shown once, and forgets its own key', async () => {
+    const { console } = world()
+    const { page } = console
+    await page.getByRole('link', { name: 'Operators' }).click()
+    await page.getByRole('button', { name: 'Add an operator' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Olga')
+    await dialog.getByRole('button', { name: 'Add' }).click()
+    const section = page.getByRole('region', { name: 'Olga (viewer)' })
+    await section.getByText('No keys.').waitFor()
+    await section.getByRole('button', { name: 'New key' }).click()
+    await dialog.getByLabel('Name').fill('laptop')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    const key = (await dialog.getByLabel('Key', { exact: true }).textContent()) ?? ''
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await section.getByRole('row', { name: /laptop/ }).waitFor()
+    expect(await page.getByText(key).count()).toBe(0)
+    expect(await faultsOf(console, 'operators')).toEqual(NO_FAULTS)
+    await section.getByRole('button', { name: 'Remove Olga' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await section.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Forget the key' }).click()
+    await page.getByLabel('Key of an operator').waitFor()
+    await page.reload()
+    await page.getByLabel('Key of an operator').waitFor()
+    expect(console.problems).toEqual([])
+  })
+
+  it('says on the status page whether the service works, without a sign-in', async () => {
+    const { console } = world()
+    const context = await console.newContext()
+    const page = await context.newPage()
+    await console.goto('/status', page)
+    await page.getByRole('status').getByText('Everything works').waitFor()
+    expect(await faultsOf(console, 'status', page)).toEqual(NO_FAULTS)
+    // Only the answers are made up: a part that failed would end the other journeys.
+    let answer = { status: 200, json: { status: 'ok', checks: { database: 'ok', agents: 'degraded' }, agents: [] } }
+    await page.route('**/healthz', (route) => route.fulfill(answer))
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByRole('status').getByText('Something does not work').waitFor()
+    await page.getByText('degraded').waitFor()
+    answer = {
+      status: 503,
+      json: { status: 'unavailable', checks: { database: 'unreachable', agents: 'ok' }, agents: [] },
+    }
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('unreachable').waitFor()
+    expect(await faultsOf(console, 'status-failed', page)).toEqual(NO_FAULTS)
+    await context.close()
+  })
+}

@@ -92,6 +92,7 @@ function Actions({ app }: { readonly app: AppInfo }) {
   }
   const remove = async () => {
     await api.apps.delete(id)
+    void queries.invalidateQueries({ queryKey: ['app', 'list'] })
     await navigate({ to: '/apps' })
   }
   return (

@@ -88,6 +88,7 @@ function Actions({ database }: { readonly database: DatabaseInfo }) {
     })
   const remove = async () => {
     await api.databases.delete(id)
+    void queries.invalidateQueries({ queryKey: ['database', 'list'] })
     await navigate({ to: '/databases', search: {} })
   }
   return (

@@ -56,11 +56,13 @@ export function VolumePage() {
 function Actions({ volume }: { readonly volume: VolumeInfo }) {
   const api = useApi()
   const navigate = useNavigate()
+  const queries = useQueryClient()
   const [open, setOpen] = useState<'resize' | 'clone' | 'delete' | null>(null)
   const close = () => setOpen(null)
   const { length: users } = volume.attachments
   const remove = async () => {
     await api.volumes.delete(volume.name)
+    void queries.invalidateQueries({ queryKey: ['volume', 'list', 'info'] })
     await navigate({ to: '/volumes' })
   }
   return (

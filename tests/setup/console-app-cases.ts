@@ -191,6 +191,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
     expect(await faultsOf(console, 'app-domains')).toEqual(NO_FAULTS)
     await domain.getByRole('button', { name: 'Look again' }).click()
+    await domain.getByRole('button', { name: 'Look again', disabled: false }).waitFor()
     await domain.getByText('pending').waitFor()
     const textOf = async (name: string) => (await domain.getByRole('region', { name }).textContent()) ?? ''
     dns.texts.set(await textOf('Name of the record'), [await textOf('Value of the record')])

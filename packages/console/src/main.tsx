@@ -1,12 +1,13 @@
-import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { applyTheme } from './layout/theme.ts'
 import { Refresher } from './live/changes.ts'
 import { RefresherProvider } from './live/use-live.ts'
+import { memberRoute } from './member-route.tsx'
 import { createAppRouter } from './router.tsx'
-import { onOtherTab, SignedOutError } from './session/token.ts'
+import { onOtherTab, onSessionEnd } from './session/token.ts'
 import './style.css'
 import { ConfirmProvider } from './ui/confirm.tsx'
 import { ToastProvider } from './ui/toasts.tsx'
@@ -22,21 +23,22 @@ const queries = new QueryClient({
       retry: false,
     },
   },
-  queryCache: new QueryCache({
-    onError: (error) => {
-      if (error instanceof SignedOutError) goToSignIn()
-    },
-  }),
 })
 const router = createAppRouter(queries)
 
-/** The session has ended. The user comes back to the same page. */
-function goToSignIn(): void {
-  const { pathname, href } = router.state.location
-  if (pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { next: href } })
-}
+onSessionEnd(() => {
+  const { matches, location: here } = router.state
+  // The user comes back to the same page. Other pages need no user.
+  const needsUser = matches.some(({ routeId }) => routeId === memberRoute.id)
+  if (needsUser) void router.navigate({ to: '/sign-in', search: { next: here.href } })
+})
 
-onOtherTab(() => location.reload())
+onOtherTab((news) => {
+  const { pathname, search } = router.state.location
+  // A page that asks for a sign-in goes on where its user wanted to go.
+  if (news === 'signed in' && pathname === '/sign-in') location.assign(search.next ?? '/')
+  else location.reload()
+})
 
 const root = document.querySelector('#root')
 if (root === null) throw new Error('index.html has no #root')

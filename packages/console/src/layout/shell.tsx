@@ -1,4 +1,4 @@
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { BookOpen, ChevronsUpDown, LogOut, Menu as MenuIcon, Monitor, Moon, Search, Sun } from 'lucide-react'
 import { useState } from 'react'
 import { useLive } from '../live/use-live.ts'
@@ -135,16 +135,16 @@ function WorkspaceMenu() {
   )
 }
 
+async function leave(): Promise<void> {
+  await signOut()
+  // A new page: nothing of the user's stays in memory.
+  location.assign('/sign-in')
+}
+
 function UserMenu() {
   const { me } = useSession()
   const [theme, setTheme] = useTheme()
-  const navigate = useNavigate()
   const tell = useTell()
-  const leave = async () => {
-    await signOut()
-    await navigate({ to: '/sign-in' })
-    location.reload()
-  }
   return (
     <Menu
       trigger={

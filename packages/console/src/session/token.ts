@@ -1,10 +1,12 @@
+import { ConnectionError, OffshootError } from '@offshoot/sdk'
+
 /*
  * Who is signed in. The session is an HttpOnly cookie, which scripts cannot read and which opens nothing but
  * `/api/auth`. From it comes a JWT of an hour, kept in the memory of this page only.
  */
 
-/** There is no session: the user must sign in. */
-export class SignedOutError extends Error {
+/** There is no session: the user must sign in. The SDK passes its own errors on as they are. */
+export class SignedOutError extends OffshootError {
   override readonly name = 'SignedOutError'
 }
 
@@ -31,9 +33,18 @@ interface Token {
 
 let current: Token | null = null
 let pending: Promise<string> | null = null
+let sessionEnded: () => void = () => undefined
+
+/** Calls back when the service says that there is no session, whichever request found that out. */
+export function onSessionEnd(listener: () => void): void {
+  sessionEnded = listener
+}
+
+export type TabNews = 'signed in' | 'signed out'
 
 /** Tells the other tabs that the user signed in or out. */
 const tabs = new BroadcastChannel('offshoot-session')
+const tellTabs = (news: TabNews) => tabs.postMessage(news)
 
 /** A JWT that is valid for at least a minute. @throws SignedOutError without a session */
 export async function freshToken(): Promise<string> {
@@ -43,8 +54,13 @@ export async function freshToken(): Promise<string> {
 }
 
 async function requestToken(): Promise<string> {
-  const response = await fetch('/api/auth/token')
-  if (response.status === 401) throw new SignedOutError('you are signed out')
+  const response = await reach('token')
+  if (response.status === 401) {
+    sessionEnded()
+    throw new SignedOutError('you are signed out')
+  }
+  // A stream that needs a token tries again after this error only.
+  if (response.status >= 500) throw new ConnectionError(`the service answered ${response.status}`)
   if (!response.ok) throw await refusal(response)
   const { token } = (await response.json()) as { token: string }
   current = { value: token, endsAtMs: endOf(token) }
@@ -66,7 +82,7 @@ export function dropToken(): void {
 /** Sends a request to a route below `/api/auth`. @throws SignInError */
 export async function authRequest<T>(path: string, body: object = {}): Promise<T> {
   return answerOf<T>(
-    await fetch(`/api/auth/${path}`, {
+    await reach(path, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -76,7 +92,15 @@ export async function authRequest<T>(path: string, body: object = {}): Promise<T
 
 /** The same with GET. @throws SignInError */
 export async function authQuery<T>(path: string): Promise<T> {
-  return answerOf<T>(await fetch(`/api/auth/${path}`))
+  return answerOf<T>(await reach(path))
+}
+
+async function reach(path: string, init?: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`/api/auth/${path}`, init)
+  } catch (error) {
+    throw new ConnectionError('the service cannot be reached', { cause: error })
+  }
 }
 
 async function answerOf<T>(response: Response): Promise<T> {
@@ -96,7 +120,7 @@ async function refusal(response: Response): Promise<SignInError> {
 /** Call this after a sign-in. */
 export function signedIn(): void {
   current = null
-  tabs.postMessage('signed in')
+  tellTabs('signed in')
 }
 
 export async function signOut(): Promise<void> {
@@ -104,14 +128,14 @@ export async function signOut(): Promise<void> {
   current = null
   // What this tab keeps belongs to the user: the chosen workspace, or an operator's key.
   sessionStorage.clear()
-  tabs.postMessage('signed out')
+  tellTabs('signed out')
 }
 
 /** Calls back when another tab signs in or out. @returns a function that ends that */
-export function onOtherTab(changed: () => void): () => void {
-  const listener = () => {
+export function onOtherTab(changed: (news: TabNews) => void): () => void {
+  const listener = ({ data }: MessageEvent<TabNews>) => {
     current = null
-    changed()
+    changed(data)
   }
   tabs.addEventListener('message', listener)
   return () => tabs.removeEventListener('message', listener)

@@ -2,7 +2,7 @@ import { ApiError, ConnectionError } from '@offshoot/sdk'
 import { useQueryErrorResetBoundary } from '@tanstack/react-query'
 import { CircleSlash, Ghost, type LucideIcon, PlugZap, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { SignInError } from '../session/token.ts'
+import { SignedOutError, SignInError } from '../session/token.ts'
 import { Button } from './button.tsx'
 
 interface Explained {
@@ -29,6 +29,9 @@ export function explain(error: unknown): Explained {
   }
   if (error instanceof SignInError) {
     return { icon: CircleSlash, title: 'Refused', text: error.message, requestId: error.requestId }
+  }
+  if (error instanceof SignedOutError) {
+    return { icon: CircleSlash, title: 'You are signed out', text: 'Sign in, and do it again.', requestId: null }
   }
   if (error instanceof ConnectionError) {
     return { icon: PlugZap, title: 'No connection', text: 'The service cannot be reached.', requestId: null }

@@ -13,8 +13,13 @@ export function fromInput(files: FileList): readonly Upload[] {
 
 /** What was dropped: files, and folders with everything in them. Call it while the event is handled. */
 export async function fromDrop({ items }: DataTransfer): Promise<readonly Upload[]> {
-  const entries = Array.from(items, (item) => item.webkitGetAsEntry()).filter((entry) => entry !== null)
-  return (await Promise.all(entries.map((entry) => filesOf(entry, '')))).flat()
+  const uploads = Array.from(items, async (item) => {
+    const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()]
+    if (entry !== null) return filesOf(entry, '')
+    // Only files on the disk have an entry. A page may hand out one that it made, such as a picture.
+    return file === null ? [] : [{ path: file.name, file }]
+  })
+  return (await Promise.all(uploads)).flat()
 }
 
 async function filesOf(entry: FileSystemEntry, folder: string): Promise<readonly Upload[]> {

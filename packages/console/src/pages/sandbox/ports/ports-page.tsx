@@ -64,7 +64,7 @@ export function PortsPage() {
           Add a port
         </Button>
       </div>
-      <div className={shown === null ? '' : 'grid items-start gap-4 xl:grid-cols-2'}>
+      <div className={shown === null || isPrivate ? '' : 'grid items-start gap-4 xl:grid-cols-2'}>
         <QueryView query={query}>
           {(ports) =>
             ports.length === 0 ? (
@@ -79,7 +79,7 @@ export function PortsPage() {
             )
           }
         </QueryView>
-        {shown !== null && <Preview port={shown} onClose={() => setShown(null)} />}
+        {shown !== null && !isPrivate && <Preview port={shown} onClose={() => setShown(null)} />}
       </div>
       {open?.dialog === 'port' && (
         <PortDialog sandbox={sandbox} port={open.port} onDone={readAgain} onClose={() => setOpen(null)} />
@@ -100,14 +100,21 @@ interface PortActions {
 }
 
 const columns = (actions: PortActions): readonly Column<Port>[] => [
-  { title: 'Port', cell: ({ port }) => <span className="font-mono">{port}</span> },
-  { title: 'Label', cell: ({ label }) => <span className="plaintext">{label}</span> },
+  {
+    title: 'Port',
+    cell: ({ port, label }) => (
+      <span className="flex flex-col">
+        <span className="font-mono">{port}</span>
+        <span className="plaintext text-xs text-muted">{label}</span>
+      </span>
+    ),
+  },
   {
     title: 'State',
     cell: ({ listening }) => <Badge tone={listening ? 'good' : 'neutral'}>{listening ? 'listening' : 'closed'}</Badge>,
   },
   {
-    title: '',
+    title: 'Actions',
     right: true,
     cell: (port) => (
       <span className="flex flex-wrap justify-end gap-1">

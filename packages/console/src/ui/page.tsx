@@ -30,7 +30,7 @@ export function Page({ title, description, actions, children }: PageProps) {
 /** A bordered part of a page, with a heading. */
 export function Section({ title, actions, children }: Omit<PageProps, 'description'>) {
   return (
-    <section className="rounded-lg border bg-surface" aria-label={title}>
+    <section className="min-w-0 rounded-lg border bg-surface" aria-label={title}>
       <header className="flex min-h-12 flex-wrap items-center justify-between gap-2 border-b px-4 py-2">
         <h2 className="font-semibold">{title}</h2>
         {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}

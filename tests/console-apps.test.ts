@@ -6,7 +6,7 @@ import { consoleAppCases } from './setup/console-app-cases.ts'
 import { Console } from './setup/console.ts'
 import { GitHost } from './setup/git-host.ts'
 import { nodeApp } from './setup/node-app.ts'
-import { keepPicture } from './setup/console-page-faults.ts'
+import { keepPicture } from './setup/console-flaws.ts'
 import { Offshoot } from './setup/offshoot.ts'
 
 describe.skipIf(!hasBrowser)('the console: apps', () => {
@@ -29,7 +29,7 @@ describe.skipIf(!hasBrowser)('the console: apps', () => {
   })
   beforeEach(({ task, onTestFailed }) => {
     console.problems.length = 0
-    onTestFailed(() => keepPicture(console.page, `failed ${task.name.replaceAll('/', ' ')}`))
+    onTestFailed(() => keepPicture(console.page, `failed ${task.name}`))
   })
   afterAll(async () => {
     await console?.stop()

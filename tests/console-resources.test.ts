@@ -5,7 +5,7 @@ import { Console } from './setup/console.ts'
 import { consoleDatabaseCases } from './setup/console-database-cases.ts'
 import { consoleTemplateCases } from './setup/console-template-cases.ts'
 import { consoleVolumeCases } from './setup/console-volume-cases.ts'
-import { keepPicture } from './setup/console-page-faults.ts'
+import { keepPicture } from './setup/console-flaws.ts'
 import { Offshoot } from './setup/offshoot.ts'
 
 describe.skipIf(!hasBrowser)('the console', () => {
@@ -18,7 +18,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
   })
   beforeEach(({ task, onTestFailed }) => {
     console.problems.length = 0
-    onTestFailed(() => keepPicture(console.page, `failed ${task.name.replaceAll('/', ' ')}`))
+    onTestFailed(() => keepPicture(console.page, `failed ${task.name}`))
   })
   afterAll(async () => {
     await console?.stop()

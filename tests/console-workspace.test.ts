@@ -7,7 +7,7 @@ import { consoleOperatorCases } from './setup/console-operator-cases.ts'
 import { consoleWebhookCases } from './setup/console-webhook-cases.ts'
 import { consoleWorkspaceCases } from './setup/console-workspace-cases.ts'
 import { Console } from './setup/console.ts'
-import { keepPicture } from './setup/console-page-faults.ts'
+import { keepPicture } from './setup/console-flaws.ts'
 import { Offshoot } from './setup/offshoot.ts'
 
 describe.skipIf(!hasBrowser)('the console', () => {
@@ -22,7 +22,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
   })
   beforeEach(({ task, onTestFailed }) => {
     console.problems.length = 0
-    onTestFailed(() => keepPicture(console.page, `failed ${task.name.replaceAll('/', ' ')}`))
+    onTestFailed(() => keepPicture(console.page, `failed ${task.name}`))
   })
   afterAll(async () => {
     await console?.stop()

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 
 const STEP_MS = 30_000
@@ -26,9 +26,9 @@ export function consoleAccountCases(world: () => ConsoleWorld): void {
     await page.getByLabel('Name', { exact: true }).fill('Ada')
     await page.getByRole('region', { name: 'You' }).getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved').waitFor()
-    expect(await faultsOf(console, 'account')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByLabel('Dark').check()
-    expect(await faultsOf(console, 'account-dark')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByLabel(/system/i).check()
   })
 
@@ -41,7 +41,7 @@ export function consoleAccountCases(world: () => ConsoleWorld): void {
     await dialog.getByLabel('Name').fill('laptop')
     await dialog.getByRole('button', { name: 'Add' }).click()
     await dialog.getByRole('alert').getByText('invalid domain').waitFor()
-    expect(await faultsOf(console, 'passkey-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Cancel' }).click()
   })
 
@@ -56,12 +56,12 @@ export function consoleAccountCases(world: () => ConsoleWorld): void {
     await dialog.getByLabel('Password').fill(offshoot.credentials.password)
     await dialog.getByRole('button', { name: 'Next' }).click()
     await dialog.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
-    expect(await faultsOf(console, 'second-factor')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const secret = (await dialog.getByLabel('Without a camera', { exact: true }).textContent()) ?? ''
     await dialog.getByLabel('Code', { exact: true }).fill(codeOf(secret))
     await dialog.getByRole('button', { name: 'Switch on' }).click()
     await dialog.getByRole('heading', { name: 'Recovery codes' }).waitFor()
-    expect(await faultsOf(console, 'recovery-codes')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'I have kept them' }).click()
     await page.getByRole('button', { name: 'Switch off' }).click()
     await dialog.getByLabel('Password').fill(offshoot.credentials.password)
@@ -76,6 +76,6 @@ export function consoleAccountCases(world: () => ConsoleWorld): void {
     await page.getByRole('dialog').getByLabel('Password').fill('a wrong password')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete the account' }).click()
     await page.getByRole('dialog').getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'account-delete-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import { type ConsoleWorld, LONG_MS } from './console-template-cases.ts'
 import type { DnsServer } from '@offshoot/control/test/dns-server'
 import type { GitHost } from './git-host.ts'
@@ -42,7 +42,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     const { page } = console
     await console.goto('/apps')
     await page.getByRole('heading', { name: 'No apps yet' }).waitFor()
-    expect(await faultsOf(console, 'apps-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'New app' }).first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Address of the repository').fill('ftp://example.com/site')
@@ -51,7 +51,7 @@ export function consoleAppCases(world: () => AppWorld): void {
       .getByRole('alert')
       .getByText(/git_url/)
       .waitFor()
-    expect(await faultsOf(console, 'apps-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByLabel('Address of the repository').fill(git.urlOf('people/site'))
     expect(await dialog.getByLabel('Name').getAttribute('placeholder')).toBe('site')
     await dialog.getByLabel('Environment variables').fill('SECRET=known inside')
@@ -61,13 +61,13 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByRole('log', { name: 'Build log' }).getByText('building one').first().waitFor({ timeout: LONG_MS })
     await page.getByText(/lines, complete/).waitFor({ timeout: LONG_MS })
     await state('live').waitFor()
-    expect(await faultsOf(console, 'deployment')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     expect(await version()).toBe('one')
     await page.getByRole('link', { name: 'All deployments' }).click()
     await page.getByRole('region', { name: 'Serves now' }).getByText(first.slice(0, 8)).waitFor()
     // There is no version to which it could go back.
     expect(await page.getByRole('button', { name: 'Roll back' }).isEnabled()).toBe(false)
-    expect(await faultsOf(console, 'app')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('changes settings, which the next deploy takes', async () => {
@@ -79,7 +79,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByLabel('Port', { exact: true }).fill('0')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('alert').getByText(/port/).waitFor()
-    expect(await faultsOf(console, 'app-settings')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByLabel('Port', { exact: true }).fill('3000')
     // npm takes seconds of an emulated CPU each time.
     await page.getByLabel('Build command').fill('echo {} > built.json')
@@ -108,7 +108,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     const old = page.getByRole('row').filter({ hasText: first.slice(0, 8) })
     await old.getByText('superseded').waitFor()
     expect(await page.getByRole('button', { name: 'Roll back', exact: true }).isEnabled()).toBe(true)
-    expect(await faultsOf(console, 'deployments')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await old.getByRole('button', { name: 'Roll back to it' }).click()
     await state('live').waitFor({ timeout: LONG_MS })
     expect(await version()).toBe('one')
@@ -136,7 +136,7 @@ export function consoleAppCases(world: () => AppWorld): void {
       })
     await shows('a newer deploy took its place', 1)
     expect(await row('a newer deploy took its place').getByRole('button', { name: 'Roll back to it' }).count()).toBe(0)
-    expect(await faultsOf(console, 'deployments-waiting')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     for (const count of [1, 2]) {
       await page.getByRole('button', { name: 'Cancel' }).first().click()
       await page.getByText('The deployment is cancelled').waitFor()
@@ -155,7 +155,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByRole('dialog').getByRole('button', { name: 'Deploy' }).click()
     await page.getByRole('main').getByRole('alert').waitFor({ timeout: LONG_MS })
     await state('failed').waitFor()
-    expect(await faultsOf(console, 'deployment-failed')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('follows what the app writes', async () => {
@@ -164,7 +164,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByRole('link', { name: 'Runtime log' }).click()
     await visit('/from-the-journey')
     await page.getByRole('log', { name: 'Runtime log' }).getByText('asked for /from-the-journey').first().waitFor()
-    expect(await faultsOf(console, 'app-logs')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('adds a domain, and shows the DNS record that proves its owner', async () => {
@@ -175,7 +175,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByLabel('Domain').fill('no domain')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('main').getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'app-domains-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByLabel('Domain').fill('www.site.example')
     await page.getByRole('button', { name: 'Add', exact: true }).click()
     const domain = page.getByRole('region', { name: 'www.site.example' })
@@ -189,7 +189,7 @@ export function consoleAppCases(world: () => AppWorld): void {
       .getByText(/^offshoot-app=/)
       .waitFor()
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0)
-    expect(await faultsOf(console, 'app-domains')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await domain.getByRole('button', { name: 'Look again' }).click()
     await domain.getByRole('button', { name: 'Look again', disabled: false }).waitFor()
     await domain.getByText('pending').waitFor()
@@ -197,7 +197,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     dns.texts.set(await textOf('Name of the record'), [await textOf('Value of the record')])
     await domain.getByRole('button', { name: 'Look again' }).click()
     await domain.getByText('verified', { exact: true }).waitFor()
-    expect(await faultsOf(console, 'app-domain-verified')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await domain.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByText('No domains yet.').waitFor()
@@ -217,7 +217,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByRole('button', { name: 'Make a link' }).click()
     const url = await page.getByRole('region', { name: 'The link, which is shown only now' }).textContent()
     await page.getByRole('row', { name: /a friend/ }).waitFor()
-    expect(await faultsOf(console, 'app-previews')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const friend = await console.context.newPage()
     await friend.goto(url ?? '')
     await friend.getByText('"version":"one"').waitFor()
@@ -231,7 +231,7 @@ export function consoleAppCases(world: () => AppWorld): void {
     const { page } = console
     await console.goto('/apps')
     await page.getByRole('row', { name: /site/ }).waitFor()
-    expect(await faultsOf(console, 'apps')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('link', { name: 'site', exact: true }).click()
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -241,6 +241,6 @@ export function consoleAppCases(world: () => AppWorld): void {
     await page.getByRole('heading', { name: 'No apps yet' }).waitFor()
     await console.goto('/apps/00000000-0000-4000-8000-000000000000')
     await page.getByRole('alert').getByText('Not found').waitFor()
-    expect(await faultsOf(console, 'app-missing')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 }

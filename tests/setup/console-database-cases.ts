@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import { consoleSqlCases } from './console-sql-cases.ts'
 import { type ConsoleWorld, LONG_MS } from './console-template-cases.ts'
 import { connected, type Database, value } from './database.ts'
@@ -19,7 +19,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     await console.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await console.goto('/databases')
     await page.getByRole('heading', { name: 'No databases yet' }).waitFor()
-    expect(await faultsOf(console, 'databases-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'New database' }).first().click()
     await page.getByRole('dialog').getByLabel('Name').fill('shop')
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
@@ -29,7 +29,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     await page.getByRole('button', { name: 'Copy: URL' }).click()
     const url = await page.evaluate<string>('navigator.clipboard.readText()')
     expect(await value(url, 'select 1')).toBe(1)
-    expect(await faultsOf(console, 'database-connect')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Show: URL' }).click()
     await page.getByRole('region', { name: 'URL' }).getByText(password).waitFor()
   })
@@ -60,12 +60,12 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     const inner = tree.getByRole('listitem').filter({ hasText: 'shop' }).getByRole('listitem')
     await inner.getByText('this one').waitFor()
     expect(await inner.getByRole('link').allTextContents()).toEqual(['trial'])
-    expect(await faultsOf(console, 'database-branches')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await console.goto('/databases')
     await page.getByRole('row', { name: /trial/ }).getByRole('link', { name: 'shop' }).waitFor()
     await page.getByLabel('Filter').fill('tri')
     await page.getByText('1 of 2').waitFor()
-    expect(await faultsOf(console, 'databases')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   describe('the SQL editor', () => {
@@ -78,7 +78,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     const { id, connection_url: url } = await shop()
     await console.goto(`/databases/${id}/backups`)
     await page.getByText('No backups yet.').waitFor()
-    expect(await faultsOf(console, 'database-backups-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Back up now' }).click()
     await page.getByRole('table', { name: 'Backups' }).getByText('not yet verified').waitFor({ timeout: LONG_MS })
     await connected(url, (client) => client.query('create table orders as select 1 as id'))
@@ -92,7 +92,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     }, then)
     await page.getByLabel('Exactly').fill(local)
     await page.getByLabel('Name of the restored database').fill('rescued')
-    expect(await faultsOf(console, 'database-backups')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: /^Restore to / }).click()
     await page.getByRole('heading', { name: 'rescued', level: 1 }).waitFor({ timeout: LONG_MS })
     const restored = page.url().split('/').at(-1)
@@ -108,7 +108,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     await page.getByLabel('Exactly').fill('2020-01-01T00:00:00')
     await page.getByRole('button', { name: /^Restore to / }).click()
     await page.getByRole('main').getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'database-restore-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('shows statistics and the log, and changes settings', async () => {
@@ -116,10 +116,10 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     const { page } = console
     await page.getByRole('link', { name: 'Stats' }).click()
     await page.getByRole('heading', { name: 'Slowest statements' }).waitFor()
-    expect(await faultsOf(console, 'database-stats')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('link', { name: 'Logs' }).click()
     await page.getByRole('log', { name: 'Log' }).getByText('column "nmae" does not exist').first().waitFor()
-    expect(await faultsOf(console, 'database-logs')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('link', { name: 'Settings' }).last().click()
     await page.getByLabel('Disk in MiB').fill('1')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -127,7 +127,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
       .getByRole('alert')
       .getByText(/disk_mb/)
       .waitFor()
-    expect(await faultsOf(console, 'database-settings')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByLabel('Disk in MiB').fill('8192')
     await page.getByLabel('Name').fill('market')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -141,12 +141,12 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Type its name to confirm').fill('market')
-    expect(await faultsOf(console, 'database-delete')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Delete the database' }).click()
     await page.getByRole('row', { name: /trial/ }).getByText('a deleted database').waitFor()
     expect(await page.getByRole('link', { name: 'market' }).count()).toBe(0)
     await console.goto('/databases/00000000-0000-4000-8000-000000000000')
     await page.getByRole('alert').getByText('Not found').waitFor()
-    expect(await faultsOf(console, 'database-missing')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 }

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -32,9 +33,13 @@ export async function flawsOf(console: Console, page: Page = console.page): Prom
 
 let pictures = 0
 
-async function picture(page: Page, width: string): Promise<void> {
+function picture(page: Page, width: string): Promise<void> {
+  return keepPicture(page, `${expect.getState().currentTestName ?? 'page'} ${++pictures} ${width}`)
+}
+
+/** Does nothing unless pictures are wanted. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
   if (PICTURES === undefined) return
-  const { currentTestName = 'page' } = expect.getState()
-  const name = `${currentTestName.replaceAll(/\W+/g, '-').slice(0, 120)}-${++pictures}-${width}.png`
-  await page.screenshot({ path: join(PICTURES, name) })
+  await mkdir(PICTURES, { recursive: true })
+  await page.screenshot({ path: join(PICTURES, `${name.replaceAll(/\W+/g, '-').slice(0, 150)}.png`) })
 }

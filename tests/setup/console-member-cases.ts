@@ -1,6 +1,6 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 import { mailed } from './mailed.ts'
 
@@ -17,7 +17,7 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     const { page } = console
     await console.goto('/members')
     await page.getByText('None. An invitation is a mail').waitFor()
-    expect(await faultsOf(console, 'members-alone')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const invite = async (email: string) => {
       await page.getByRole('button', { name: 'Invite' }).click()
       await page.getByRole('dialog').getByLabel('Email').fill(email)
@@ -26,7 +26,7 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     }
     await invite(BOB.email)
     await invite('carol@example.com')
-    expect(await faultsOf(console, 'members-invited')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Revoke the invitation of carol@example.com' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
     await page.getByText('carol@example.com', { exact: true }).waitFor({ state: 'detached' })
@@ -42,13 +42,13 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     await bob.getByRole('heading', { name: 'You are invited' }).waitFor()
     // The address bar and the history do not keep the token.
     expect(new URL(bob.url()).hash).toBe('')
-    expect(await faultsOf(console, 'invitation', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await bob.getByRole('link', { name: 'Sign up' }).click()
     await bob.getByRole('heading', { name: 'Sign up for Offshoot' }).waitFor()
     await bob.getByLabel('Name').fill(BOB.name)
     await bob.getByLabel('Email').fill(BOB.email)
     await bob.getByLabel('Password').fill(BOB.password)
-    expect(await faultsOf(console, 'sign-up', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await bob.getByRole('button', { name: 'Sign up' }).click()
     await bob.getByRole('button', { name: 'Join the workspace' }).click()
     await bob
@@ -57,7 +57,7 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
       .waitFor()
     await console.goto('/members')
     await console.page.getByRole('table', { name: 'Members' }).getByText(BOB.email).waitFor()
-    expect(await faultsOf(console, 'members')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('shows members what their role allows, at once when the role changes', async () => {
@@ -68,7 +68,7 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     expect(await bob.getByRole('link', { name: 'Audit log' }).count()).toBe(0)
     await console.goto('/audit', bob)
     await bob.getByRole('alert').getByText('Not permitted').waitFor()
-    expect(await faultsOf(console, 'audit-refused', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await console.page.getByLabel(`Role of ${BOB.email}`).selectOption('admin')
     await console.page.getByText('The role is changed').waitFor()
     await console.goto('/members', bob)
@@ -97,17 +97,17 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     await bob.getByLabel('Password').fill('a wrong horse')
     await bob.getByRole('button', { name: 'Sign in', exact: true }).click()
     await bob.getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'sign-in-refused', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await bob.getByRole('link', { name: 'Forgot the password?' }).click()
     await bob.getByRole('heading', { name: 'Forgot the password?' }).waitFor()
     await bob.getByLabel('Email').fill(BOB.email)
-    expect(await faultsOf(console, 'forgot-password', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await bob.getByRole('button', { name: 'Send a link' }).click()
     await bob.getByRole('status').getByText(BOB.email).waitFor()
     await bob.goto(await mailed(offshoot, /(http\S+reset-password\S*)/))
     await bob.getByRole('heading', { name: 'Choose a new password' }).waitFor()
     expect(new URL(bob.url()).search).toBe('')
-    expect(await faultsOf(console, 'reset-password', bob)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, bob)).toEqual(NO_FLAWS)
     await bob.getByLabel('Password').fill(`${BOB.password} twice`)
     await bob.getByRole('button', { name: 'Change the password' }).click()
     await bob.getByRole('link', { name: 'Sign in' }).click()
@@ -127,7 +127,7 @@ export function consoleMemberCases(world: () => ConsoleWorld): void {
     const page = await other.newPage()
     await console.goto(path, page)
     await page.getByRole('heading', { name: title }).waitFor()
-    expect(await faultsOf(console, title.replaceAll(' ', '-'), page)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, page)).toEqual(NO_FLAWS)
     await page.close()
   })
 }

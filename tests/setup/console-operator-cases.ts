@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 import { until } from './until.ts'
 
@@ -14,14 +14,14 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await page.getByLabel('Key of an operator').fill('ofs_operator_of_nobody')
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('main').getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'hosts-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const credentials = await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')
     const { operator_key: key } = JSON.parse(credentials) as { operator_key: string }
     await page.getByLabel('Key of an operator').fill(key)
     await page.getByLabel('Keep it until this tab is closed').check()
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('table', { name: 'Hosts' }).getByText('ready').waitFor()
-    expect(await faultsOf(console, 'hosts')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('shows a host, and what runs there', async () => {
@@ -31,7 +31,7 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await page.getByText('No VM.').waitFor()
     await page.getByText('Empty: every object on this host').waitFor()
     await page.getByText('Nothing waits for you.').waitFor()
-    expect(await faultsOf(console, 'host-idle')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const { id } = await offshoot.create({ template: 'minimal' })
     await until('the first sample of the VM', async () => {
       await page.reload()
@@ -41,11 +41,11 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
         .waitFor()
       return page.getByRole('table', { name: 'VMs' }).getByText(id).isVisible()
     })
-    expect(await faultsOf(console, 'host')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await offshoot.delete(id)
     await console.goto('/hosts/host/nothing')
     await page.getByRole('heading', { name: 'No such host' }).waitFor()
-    expect(await faultsOf(console, 'host-missing')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('lists jobs and workspaces, and suspends a workspace for a while', async () => {
@@ -54,7 +54,7 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await page.getByRole('link', { name: 'Jobs' }).click()
     await page.getByLabel('State').selectOption('failed')
     await page.getByText('No jobs.').waitFor()
-    expect(await faultsOf(console, 'jobs')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('link', { name: 'Workspaces' }).click()
     const row = page.getByRole('row').filter({ hasText: offshoot.credentials.email })
     await row.getByRole('button', { name: /^Actions for/ }).click()
@@ -63,7 +63,7 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await dialog.getByLabel('Reason').fill('a trial')
     await dialog.getByRole('button', { name: 'Suspend' }).click()
     await row.getByText('suspended').waitFor()
-    expect(await faultsOf(console, 'workspaces')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const other = await console.context.newPage()
     await console.goto('/settings', other)
     await other.getByText('suspended: nothing new can start').waitFor()
@@ -96,7 +96,7 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await dialog.getByRole('button', { name: 'Close' }).click()
     await section.getByRole('row', { name: /laptop/ }).waitFor()
     expect(await page.getByText(key).count()).toBe(0)
-    expect(await faultsOf(console, 'operators')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await section.getByRole('button', { name: 'Remove Olga' }).click()
     await dialog.getByRole('button', { name: 'Remove' }).click()
     await section.waitFor({ state: 'detached' })
@@ -113,20 +113,19 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     const page = await context.newPage()
     await console.goto('/status', page)
     await page.getByRole('status').getByText('Everything works').waitFor()
-    expect(await faultsOf(console, 'status', page)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, page)).toEqual(NO_FLAWS)
     // Only the answers are made up: a part that failed would end the other journeys.
-    let answer = { status: 200, json: { status: 'ok', checks: { database: 'ok', agents: 'degraded' }, agents: [] } }
-    await page.route('**/healthz', (route) => route.fulfill(answer))
+    let status = 'degraded'
+    const parts = { api: 'operational', sandboxes: 'operational', databases: 'unknown', apps: 'operational' }
+    await page.route('**/v1/status', (route) =>
+      route.fulfill({ json: { status, parts: { ...parts, previews: status }, checked_at: new Date().toISOString() } }),
+    )
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByRole('status').getByText('Something works in part').waitFor()
+    status = 'down'
     await page.getByRole('button', { name: 'Refresh' }).click()
     await page.getByRole('status').getByText('Something does not work').waitFor()
-    await page.getByText('degraded').waitFor()
-    answer = {
-      status: 503,
-      json: { status: 'unavailable', checks: { database: 'unreachable', agents: 'ok' }, agents: [] },
-    }
-    await page.getByRole('button', { name: 'Refresh' }).click()
-    await page.getByText('unreachable').waitFor()
-    expect(await faultsOf(console, 'status-failed', page)).toEqual(NO_FAULTS)
+    expect(await flawsOf(console, page)).toEqual(NO_FLAWS)
     await context.close()
   })
 }

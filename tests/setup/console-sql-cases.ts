@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 
 const SCRIPT = `create table people (id int primary key, name text);
@@ -21,7 +21,7 @@ export function consoleSqlCases(world: () => ConsoleWorld): void {
     await page.getByRole('link', { name: 'shop' }).last().click()
     await page.getByRole('link', { name: 'SQL' }).click()
     await page.getByText('No tables yet.').waitFor()
-    expect(await faultsOf(console, 'sql-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await run(SCRIPT)
     await page.getByRole('region', { name: 'Result 2' }).getByText('INSERT 1500').waitFor()
     await page.getByRole('region', { name: 'Result 3' }).getByText('more than 1000 rows').waitFor()
@@ -30,7 +30,7 @@ export function consoleSqlCases(world: () => ConsoleWorld): void {
     expect(await page.getByRole('table', { name: 'Rows of result 3' }).getByRole('row').count()).toBeLessThan(200)
     await page.getByRole('region', { name: 'Tables' }).getByText('people', { exact: true }).click()
     await page.getByRole('region', { name: 'Tables' }).getByText('integer').waitFor()
-    expect(await faultsOf(console, 'sql-results')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('marks the place of an error', async () => {
@@ -41,7 +41,7 @@ export function consoleSqlCases(world: () => ConsoleWorld): void {
     await alert.getByText('column "nmae" does not exist').waitFor()
     await page.getByText(/At line 2, column 3.*SQLSTATE 42703/).waitFor()
     expect(await page.locator('.sql-error').textContent()).toBe('nmae')
-    expect(await faultsOf(console, 'sql-error')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('closes the list of completions when the statement runs', async () => {
@@ -66,7 +66,7 @@ export function consoleSqlCases(world: () => ConsoleWorld): void {
       .first()
       .waitFor()
     await page.getByText('run in a transaction that cannot write').waitFor()
-    expect(await faultsOf(console, 'sql-plan')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await editor().fill('delete from people')
     await page.getByRole('button', { name: 'Explain' }).click()
     await plan
@@ -85,7 +85,7 @@ export function consoleSqlCases(world: () => ConsoleWorld): void {
     await page.getByRole('button', { name: 'History' }).click()
     const history = page.getByRole('region', { name: 'History' })
     await history.getByText('explained').first().waitFor()
-    expect(await faultsOf(console, 'sql-history')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await history.getByRole('button', { name: /select id/ }).click()
     await editor().getByText('nmae').waitFor()
     await page.getByRole('button', { name: 'History' }).click()

@@ -3,7 +3,7 @@ import { tarArchive } from '@offshoot/agent/test/tar-archive'
 import type { Locator } from 'playwright-core'
 import { expect, it } from 'vitest'
 import type { Console } from './console.ts'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { Offshoot } from './offshoot.ts'
 
 export interface ConsoleWorld {
@@ -32,7 +32,7 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await console.goto('/templates')
     await page.getByRole('table', { name: 'Templates' }).getByRole('link', { name: 'minimal' }).waitFor()
     await page.getByText('No builds yet.').waitFor()
-    expect(await faultsOf(console, 'templates-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('builds a template from a dropped archive, with its log as it is written', async () => {
@@ -43,7 +43,7 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await drop(dialog.getByText('Drop an archive here'), 'my box.tar', tarArchive(await busyboxRoot()))
     await dialog.getByText('my box.tar').waitFor()
     expect(await dialog.getByLabel('Name', { exact: true }).inputValue()).toBe('my-box')
-    expect(await faultsOf(console, 'templates-dialog')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByLabel('Disk in MiB').fill('32')
     await dialog.getByLabel('Memory in MiB').fill('1')
     await dialog.getByRole('button', { name: 'Upload and build' }).click()
@@ -66,7 +66,7 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await page.getByLabel('Filter the log').fill('no line has this')
     await page.getByText('0 lines, complete').waitFor()
     await page.getByLabel('Filter the log').fill('')
-    expect(await faultsOf(console, 'build-done')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('starts a sandbox from the template, and refuses another build of its name', async () => {
@@ -75,7 +75,7 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await page.getByRole('link', { name: 'Open the template' }).click()
     await page.getByRole('heading', { name: 'my-box', level: 1 }).waitFor()
     await page.getByRole('table', { name: 'Builds' }).getByText('done').waitFor()
-    expect(await faultsOf(console, 'template')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Build again' }).click()
     const dialog = page.getByRole('dialog')
     // A file can also be chosen, which works by keyboard.
@@ -107,10 +107,10 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await page.getByRole('heading', { name: 'Build of broken' }).waitFor()
     await page.getByRole('alert').waitFor({ timeout: LONG_MS })
     await page.getByText('failed', { exact: true }).first().waitFor()
-    expect(await faultsOf(console, 'build-failed')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('link', { name: 'Open the template' }).click()
     await page.getByText('There is no template of this name').waitFor()
-    expect(await faultsOf(console, 'template-missing')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('deletes a template once its name was typed, and keeps the list of its builds', async () => {
@@ -126,6 +126,6 @@ export function consoleTemplateCases(world: () => ConsoleWorld): void {
     await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor()
     await page.getByRole('table', { name: 'Builds' }).getByRole('link', { name: 'my-box' }).waitFor()
     expect(await page.getByRole('table', { name: 'Templates' }).getByRole('link', { name: 'my-box' }).count()).toBe(0)
-    expect(await faultsOf(console, 'templates')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 }

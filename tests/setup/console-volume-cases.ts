@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 
 /** The pages of volumes. */
@@ -9,7 +9,7 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     const { page } = console
     await console.goto('/volumes')
     await page.getByRole('heading', { name: 'No volumes yet' }).waitFor()
-    expect(await faultsOf(console, 'volumes-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'New volume' }).first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('data')
@@ -19,13 +19,13 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
       .getByRole('alert')
       .getByText(/size_mb/)
       .waitFor()
-    expect(await faultsOf(console, 'volumes-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByLabel('Size in MiB').fill('16')
     await dialog.getByLabel('Size in MiB').press('Enter')
     await page.getByRole('heading', { name: 'data', level: 1 }).waitFor()
     await page.getByRole('region', { name: 'About' }).getByText('16.0 MiB').waitFor()
     await page.getByText('No snapshots yet.').waitFor()
-    expect(await faultsOf(console, 'volume')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('grows a volume, and does not shrink it', async () => {
@@ -47,7 +47,7 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     await page.getByRole('button', { name: 'Take a snapshot' }).click()
     const snapshots = page.getByRole('table', { name: 'Snapshots' })
     await snapshots.getByText('32.0 MiB').waitFor()
-    expect(await faultsOf(console, 'volume-snapshots')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'New volume from this snapshot' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('again')
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
@@ -69,7 +69,7 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     await console.goto('/volumes')
     const row = page.getByRole('row', { name: /^data / })
     await row.getByText('writes').waitFor()
-    expect(await faultsOf(console, 'volumes')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await row.getByRole('link', { name: 'data', exact: true }).click()
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     const dialog = page.getByRole('dialog')
@@ -77,7 +77,7 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     await dialog.getByLabel('Type its name to confirm').fill('data')
     await dialog.getByRole('button', { name: 'Delete the volume' }).click()
     await dialog.getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'volume-in-use')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await offshoot.delete(id)
     await dialog.getByRole('button', { name: 'Delete the volume' }).click()
     await page.getByRole('heading', { name: 'Volumes', level: 1 }).waitFor()
@@ -85,6 +85,6 @@ export function consoleVolumeCases(world: () => ConsoleWorld): void {
     await page.getByRole('link', { name: 'data', exact: true }).waitFor({ state: 'detached' })
     await console.goto('/volumes/data')
     await page.getByRole('alert').getByText('Not found').waitFor()
-    expect(await faultsOf(console, 'volume-missing')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 }

@@ -1,7 +1,7 @@
 import { WebhookReceiver } from '@offshoot/control/test/webhook-receiver'
 import { verify } from '@offshoot/control/test/webhook-setup'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 import { until } from './until.ts'
 
@@ -19,25 +19,25 @@ export function consoleWebhookCases(world: () => ConsoleWorld): void {
     const { page } = console
     await console.goto('/webhooks')
     await page.getByRole('heading', { name: 'No webhooks yet' }).waitFor()
-    expect(await faultsOf(console, 'webhooks-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'New webhook' }).first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Address').fill('ftp://example.com/hook')
     await dialog.getByLabel('sandbox.*').check()
     await dialog.getByRole('button', { name: 'Create' }).click()
     await dialog.getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'webhook-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByLabel('Address').fill(receiver.url('/hook'))
     await dialog.getByRole('button', { name: 'Create' }).click()
     secret = (await dialog.getByLabel('Secret', { exact: true }).textContent()) ?? ''
-    expect(await faultsOf(console, 'webhook-secret')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'I have copied it' }).click()
     expect(await page.getByText(secret).count()).toBe(0)
     await page
       .getByRole('row', { name: /sandbox\.\*/ })
       .getByText('enabled')
       .waitFor()
-    expect(await faultsOf(console, 'webhooks')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('sends a test message, and shows what was answered', async () => {
@@ -45,7 +45,7 @@ export function consoleWebhookCases(world: () => ConsoleWorld): void {
     const { page } = console
     await page.getByRole('link', { name: receiver.url('/hook') }).click()
     await page.getByText('None yet. Send a test message').waitFor()
-    expect(await faultsOf(console, 'webhook-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Test', exact: true }).click()
     const got = await until('the test message', () => receiver.at('/hook')[0])
     expect(verify(secret, got)).toMatchObject({ type: 'webhook.test' })
@@ -54,7 +54,7 @@ export function consoleWebhookCases(world: () => ConsoleWorld): void {
       await page.getByRole('button', { name: 'Refresh' }).click()
       return row.getByText('delivered').isVisible()
     })
-    expect(await faultsOf(console, 'webhook')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('shows a message that failed, and sends it again', async () => {
@@ -68,7 +68,7 @@ export function consoleWebhookCases(world: () => ConsoleWorld): void {
     })
     await console.goto(new URL(page.url()).pathname)
     await page.getByText('disabled: the address answered 410').waitFor()
-    expect(await faultsOf(console, 'webhook-gone')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     receiver.answers.delete('/hook')
     await page.getByRole('button', { name: 'Enable' }).click()
     await page.getByText('enabled', { exact: true }).waitFor()
@@ -76,7 +76,7 @@ export function consoleWebhookCases(world: () => ConsoleWorld): void {
     await page.getByRole('row', { name: /410/ }).getByRole('button', { name: 'webhook.test' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('answer 410').waitFor()
-    expect(await faultsOf(console, 'webhook-delivery')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Send again' }).click()
     await until('the message once more', () => receiver.at('/hook').length > before)
     await until('the answer', async () => {

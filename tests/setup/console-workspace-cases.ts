@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { faultsOf, NO_FAULTS } from './console-page-faults.ts'
+import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-template-cases.ts'
 import { call } from './http.ts'
 import { until } from './until.ts'
@@ -14,7 +14,7 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     const { page } = console
     await console.goto('/usage')
     await page.getByText('Nothing was used in this month.').waitFor()
-    expect(await faultsOf(console, 'usage-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const { id } = await offshoot.create({ template: 'minimal', metadata: { name: 'metered' } })
     await until('a second of use', async () => (await offshoot.request('GET', '/v1/usage')).body.groups.length > 0)
     await console.goto('/usage')
@@ -30,7 +30,7 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
       .getByRole('region', { name: /^Statement of/ })
       .getByText('so far')
       .waitFor()
-    expect(await faultsOf(console, 'usage')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Download' }).click()
     const statement = await readFile(await (await download).path(), 'utf8')
@@ -52,10 +52,10 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     await dialog.getByLabel('Only what is chosen here').check()
     expect(await dialog.getByRole('button', { name: 'Create' }).isEnabled()).toBe(false)
     await dialog.getByLabel('sandboxes: read').check()
-    expect(await faultsOf(console, 'key-dialog')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Create' }).click()
     const key = (await dialog.getByLabel('Key', { exact: true }).textContent()) ?? ''
-    expect(await faultsOf(console, 'key-made')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'I have copied it' }).click()
     expect(await page.getByText(key).count()).toBe(0)
     const row = page.getByRole('row', { name: /build server/ })
@@ -74,18 +74,18 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     const { console } = world()
     const { page } = console
     await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
-    expect(await faultsOf(console, 'keys')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Add a key' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Public key').fill('no key')
     await dialog.getByRole('button', { name: 'Add' }).click()
     await dialog.getByRole('alert').waitFor()
-    expect(await faultsOf(console, 'ssh-key-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByLabel('Public key').fill(SSH_KEY)
     await dialog.getByRole('button', { name: 'Add' }).click()
     const row = page.getByRole('table', { name: 'SSH keys' }).getByRole('row', { name: /me@laptop/ })
     await row.getByText(/^SHA256:/).waitFor()
-    expect(await faultsOf(console, 'ssh-keys')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await row.getByRole('button', { name: 'Delete me@laptop' }).click()
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('heading', { name: 'No SSH keys yet' }).waitFor()
@@ -99,11 +99,11 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     const entry = page.getByRole('table', { name: 'Entries' }).getByRole('button', { name: /^Details/ })
     await entry.waitFor()
     expect(new URL(page.url()).searchParams.get('action')).toBe('token.revoked')
-    expect(await faultsOf(console, 'audit')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await entry.click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('button', { name: 'Copy the request id' }).waitFor()
-    expect(await faultsOf(console, 'audit-details')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Close' }).click()
     const download = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export' }).click()
@@ -113,12 +113,12 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     await page.getByLabel('From').fill('2020-01-01')
     await page.getByLabel('To').fill('2020-01-02')
     await page.getByRole('heading', { name: 'No entries' }).waitFor()
-    expect(await faultsOf(console, 'audit-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Clear' }).click()
     await entry.first().waitFor()
     await console.goto('/audit?action=nothing')
     await page.getByRole('alert').getByText('Refused').waitFor()
-    expect(await faultsOf(console, 'audit-failed')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('renames a workspace that keeps its short name, and refuses one that is reserved', async () => {
@@ -131,7 +131,7 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     await page.getByLabel('Short name').fill('admin')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('alert').getByText('no reserved word').waitFor()
-    expect(await faultsOf(console, 'settings-refused')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
   it('makes a workspace, goes there, and deletes it', async () => {
@@ -144,12 +144,12 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     await page.getByRole('heading', { name: 'No sandboxes yet' }).waitFor()
     await console.goto('/keys')
     await page.getByRole('heading', { name: 'No keys yet' }).waitFor()
-    expect(await faultsOf(console, 'keys-empty')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await console.goto('/settings')
     await page.getByRole('button', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Type the name: Second').fill('Second')
-    expect(await faultsOf(console, 'settings-delete')).toEqual(NO_FAULTS)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Delete the workspace' }).click()
     await page.getByRole('button', { name: 'Workspace: My workshop' }).waitFor()
   })

@@ -10,7 +10,12 @@ export type ListUpdate = (ids: readonly string[]) => Promise<void>
  */
 const COLLECT_MS = 40
 /** Further queries that show something of a kind. */
-const RELATED: Readonly<Record<string, readonly unknown[]>> = { member: ['me'], workspace: ['me', 'limits'] }
+const RELATED: Readonly<Record<string, readonly unknown[]>> = {
+  member: ['me'],
+  sandbox: ['lineage'],
+  snapshot: ['lineage'],
+  workspace: ['me', 'limits'],
+}
 /** With more changes at once, a whole list is read again. */
 const MAX_SINGLE_UPDATES = 20
 

@@ -36,14 +36,18 @@ function worst(states: readonly PartStatus[]): PartStatus {
   return known.findLast((state) => states.includes(state)) ?? 'unknown'
 }
 
-/** How everything is that runs on agents, or what runs on agents with a template. */
+/**
+ * How everything is that runs on agents, or what runs on agents with a template. `unknown` if all agents are reachable,
+ * and none has the template: it is not made yet, or this service does not offer it.
+ */
 export function statusOnAgents({ fleet }: FleetContext, template?: string): PartStatus {
   const agents = fleet.agents.filter(({ isForeign }) => !isForeign)
   const able = agents.filter(
     ({ isReachable, info }) =>
       isReachable && (template === undefined || info?.templates.some(({ name }) => name === template) === true),
   )
-  if (able.length === 0) return 'down'
+  const areAllReachable = agents.every(({ isReachable }) => isReachable)
+  if (able.length === 0) return areAllReachable && agents.length > 0 ? 'unknown' : 'down'
   const hasSpace = able.some(({ info }) => info?.disk?.state !== 'refusing')
-  return hasSpace && agents.every(({ isReachable }) => isReachable) ? 'operational' : 'degraded'
+  return hasSpace && areAllReachable ? 'operational' : 'degraded'
 }

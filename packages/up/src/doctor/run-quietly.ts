@@ -26,11 +26,8 @@ export function lastLine(error: Error): string {
   return error.message.trim().split('\n').at(-1)?.trim() ?? ''
 }
 
-/** Debian keeps some programs in folders that are not in the PATH of every user. */
-const FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
-
-/** Whether a program is in PATH, or for users also in a folder of administrators. */
-export async function hasProgram(name: string, path = process.env['PATH'] ?? ''): Promise<boolean> {
-  const folders = [...path.split(delimiter), ...(process.getuid?.() === 0 ? [] : FOLDERS)]
+/** Whether a program is in PATH. */
+export async function hasProgram(name: string): Promise<boolean> {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
   return (await Promise.all(folders.map((folder) => canAccess(join(folder, name), constants.X_OK)))).includes(true)
 }

@@ -5,19 +5,15 @@ import { useApi } from '../../session/session.tsx'
 import { useSandboxHandle } from '../sandbox/sandbox-handle.ts'
 import { type Relative, withDistinctNames } from './family.ts'
 
-/** The prefix makes every change of a sandbox a reason to read the tree again. */
-const LINEAGE = ['sandbox', 'list', 'lineage'] as const
-
+/** Milliseconds between two looks at what an object takes. */
 const INTERVAL_MS = 10_000
 
 /** Everybody that a sandbox is related to, also deleted ones. */
 export function useFamily(id: string) {
   const sandbox = useSandboxHandle(id)
   const { data, error } = useQuery({
-    queryKey: [...LINEAGE, id],
+    queryKey: ['lineage', id],
     queryFn: async ({ signal }) => sandbox.lineage({ signal }),
-    // There are no events of snapshots.
-    refetchInterval: INTERVAL_MS,
   })
   const family = useMemo(() => data && withDistinctNames(data.nodes.map(fromNode)), [data])
   return { family, isCut: data?.truncated === true, error }

@@ -111,7 +111,7 @@ export function consoleWorkspaceCases(world: () => ConsoleWorld): void {
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).action)).toEqual(['token.revoked'])
     await page.getByLabel('From').fill('2020-01-01')
-    await page.getByLabel('To').fill('2020-01-02')
+    await page.getByLabel('To', { exact: true }).fill('2020-01-02')
     await page.getByRole('heading', { name: 'No entries' }).waitFor()
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('button', { name: 'Clear' }).click()

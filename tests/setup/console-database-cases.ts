@@ -141,6 +141,7 @@ export function consoleDatabaseCases(world: () => ConsoleWorld): void {
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Type its name to confirm').fill('market')
+    await dialog.getByRole('button', { name: 'Delete the database', disabled: false }).waitFor()
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await dialog.getByRole('button', { name: 'Delete the database' }).click()
     await page.getByRole('row', { name: /trial/ }).getByText('a deleted database').waitFor()

@@ -128,6 +128,17 @@ describe('GET /v1/sandboxes/{id}/lineage', () => {
     expect(rows).toEqual([{ id: root }])
   })
 
+  it('goes on with a row that was deleted and comes back', async () => {
+    const id = await create()
+    const copy = `create table kept_row as select * from sandboxes where id = '${id}'`
+    await harness.pool.query(copy)
+    await harness.pool.query('delete from sandboxes where id = $1', [id])
+    expect((await lineageOf(id)).nodes.map(({ status }) => status)).toEqual(['deleted'])
+    await harness.pool.query('insert into sandboxes select * from kept_row')
+    expect((await lineageOf(id)).nodes).toMatchObject([{ id, status: 'running', deleted_at: null }])
+    await removeSandbox(id)
+  })
+
   it('answers 404 for an unknown id, a malformed one, a snapshot, and a sandbox of another workspace', async () => {
     const own = await create()
     const taken = await snapshot(own)

@@ -1,5 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
+// A row may come back: history never refuses one.
 const SANDBOXES = `create function lineage_of_sandbox() returns trigger language plpgsql as $$
 declare
   parent uuid := new.parent_id;
@@ -16,7 +17,8 @@ begin
   insert into lineage (id, workspace_id, kind, link, parent_id, root_id, template, cpu, memory_mb, fork_tree_id, created_at)
   values (new.id, new.workspace_id, 'sandbox', link, parent,
     coalesce((select root_id from lineage where id = parent), parent, new.id),
-    new.template, new.cpu, new.memory_mb, new.fork_tree_id, new.created_at);
+    new.template, new.cpu, new.memory_mb, new.fork_tree_id, new.created_at)
+  on conflict (id) do update set deleted_at = null;
   return null;
 end $$`
 
@@ -24,7 +26,8 @@ const SNAPSHOTS = `create function lineage_of_snapshot() returns trigger languag
   insert into lineage (id, workspace_id, kind, link, parent_id, root_id, name, template, cpu, memory_mb, created_at)
   values (new.id, new.workspace_id, 'snapshot', 'snapshot_of', new.sandbox_id,
     coalesce((select root_id from lineage where id = new.sandbox_id), new.sandbox_id),
-    new.name, new.template, new.cpu, new.memory_mb, new.created_at);
+    new.name, new.template, new.cpu, new.memory_mb, new.created_at)
+  on conflict (id) do update set deleted_at = null;
   return null;
 end $$`
 

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'
 import { activityCases } from './setup/console-activity-cases.ts'
 import { commandCases } from './setup/console-command-cases.ts'
+import { keepPicture } from './setup/console-flaws.ts'
+import { fileCases } from './setup/console-file-cases.ts'
 import { overviewCases } from './setup/console-overview-cases.ts'
 import { terminalCases } from './setup/console-terminal-cases.ts'
 import { Console } from './setup/console.ts'
@@ -19,8 +21,9 @@ describe.skipIf(!hasBrowser)('the pages of a sandbox', () => {
     await console.signIn()
     id = (await offshoot.create({ template: 'minimal', metadata: { name: 'journey' } })).id
   })
-  beforeEach(() => {
+  beforeEach(({ task, onTestFailed }) => {
     console.problems.length = 0
+    onTestFailed(() => keepPicture(console.page, `failed ${task.name}`))
   })
   afterAll(async () => {
     await console?.stop()
@@ -31,10 +34,13 @@ describe.skipIf(!hasBrowser)('the pages of a sandbox', () => {
   describe('terminal', () => {
     terminalCases(world)
   })
+  describe('files', () => {
+    fileCases(world)
+  })
   describe('commands', () => {
     commandCases(world)
   })
-  describe('ports, timeline and metrics', () => {
+  describe('ports, logs, timeline and metrics', () => {
     activityCases(world)
   })
   describe('overview', () => {

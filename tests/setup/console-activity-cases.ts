@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { SandboxWorld } from './console-terminal-cases.ts'
+import { HOSTILE, LONG_LINE, type SandboxWorld } from './console-terminal-cases.ts'
 
 const SERVE = 'mkdir -p /srv && echo "<h1>from the sandbox</h1>" >/srv/index.html && exec httpd -f -p 8000 -h /srv'
 
@@ -52,6 +52,38 @@ export function activityCases(worldOf: () => SandboxWorld): void {
     await page().getByRole('row', { name: /9000/ }).waitFor({ state: 'detached' })
     await button('Make public').click()
     await page().getByText('Everybody who knows an address may open it.').waitFor()
+    expect(console.problems).toEqual([])
+  })
+
+  it('follows the log, as text, and finds lines in it', async () => {
+    const { console, offshoot, id } = worldOf()
+    await console.goto(`/sandboxes/${id}/logs`)
+    const log = page().getByRole('log', { name: 'Log' })
+    await offshoot.exec(id, `${HOSTILE}; ${LONG_LINE}; echo wrong >&2`)
+    await log.getByText('red <script>document.title="taken"</script> \u202Egnp.exe').last().waitFor()
+    await log
+      .getByText(/x… \([\d,]+ characters\)/)
+      .last()
+      .waitFor()
+    await log.getByText('wrong', { exact: true }).waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await page().getByRole('searchbox', { name: 'Search' }).fill('gnp')
+    await page()
+      .getByRole('status')
+      .getByText(/^\d+ of \d+ lines$/)
+      .waitFor()
+    await log.getByText('wrong', { exact: true }).waitFor({ state: 'detached' })
+    await page().getByRole('searchbox', { name: 'Search' }).fill('nowhere in it')
+    await page().getByRole('heading', { name: 'No such line' }).waitFor()
+    await page().getByRole('searchbox', { name: 'Search' }).fill('')
+    await page().getByLabel('Stream').selectOption('stderr')
+    await log.getByText('wrong', { exact: true }).waitFor()
+    await page().getByLabel('Stream').selectOption('both')
+    await button('Pause').click()
+    await offshoot.exec(id, 'echo during the pause')
+    await button('Go on (1 new)').click()
+    await log.getByText('during the pause').waitFor()
+    expect(await page().title()).toBe('journey · Offshoot')
     expect(console.problems).toEqual([])
   })
 

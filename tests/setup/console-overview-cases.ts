@@ -36,6 +36,22 @@ export function overviewCases(worldOf: () => SandboxWorld): void {
     expect(await statusOf(id)).toBe('running')
   })
 
+  it('hibernates and wakes', async () => {
+    const { console, id } = worldOf()
+    await choose('Hibernate')
+    await page().getByRole('heading', { name: 'The sandbox hibernates' }).waitFor()
+    for (const name of ['Lineage', 'Logs', 'Timeline', 'Metrics', 'Ports', 'Overview']) {
+      await tab(name)
+      await page().getByRole('link', { name, exact: true }).and(page().locator('[aria-current=page]')).waitFor()
+    }
+    expect(await statusOf(id)).toBe('hibernated')
+    await choose('Wake')
+    await badge('running').waitFor()
+    await tab('Terminal')
+    await terminal().waitFor()
+    expect(console.problems).toEqual([])
+  })
+
   it('changes how long it lives', async () => {
     const { console } = worldOf()
     await tab('Overview')

@@ -15,6 +15,8 @@ export type ConnectionState =
   | { readonly is: 'broken' }
   /** The program has ended. */
   | { readonly is: 'exited'; readonly code: number }
+  /** The sandbox hibernated or was deleted. Another connection would wake it, so only the user makes one. */
+  | { readonly is: 'stopped' }
 
 /** Where output appears. */
 export interface Screen {
@@ -38,6 +40,8 @@ const BATCH_BYTES = 256 * 1024
 const MAX_TYPED = 4096
 const FIRST_DELAY_MS = 200
 const MAX_DELAY_MS = 5000
+/** The service ended the connection. A connection that breaks, also by a restart, closes with another code. */
+const NORMAL_CLOSE = 1000
 
 export class SessionConnection {
   readonly #options: SessionOptions
@@ -131,10 +135,12 @@ export class SessionConnection {
       if (typeof data === 'string') this.#control(data)
       else this.#take(new Uint8Array(data))
     })
-    socket.addEventListener('close', () => {
+    socket.addEventListener('close', ({ code }) => {
       if (socket !== this.#socket) return
       this.#socket = null
-      if (this.#state.is !== 'exited') this.#broke()
+      if (this.#state.is === 'exited') return
+      if (code === NORMAL_CLOSE) this.#become({ is: 'stopped' })
+      else this.#broke()
     })
   }
 

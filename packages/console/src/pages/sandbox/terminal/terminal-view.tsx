@@ -71,6 +71,14 @@ function Notice({ state, onAgain, onClose }: NoticeProps) {
           </Button>
         </p>
       )}
+      {state.is === 'stopped' && (
+        <p className="flex flex-wrap items-center gap-2 bg-raised px-3 py-2 text-muted">
+          <span className="grow">The sandbox has stopped.</span>
+          <Button small look="primary" onClick={onAgain}>
+            Connect again
+          </Button>
+        </p>
+      )}
       {state.is === 'exited' && (
         <p className="flex flex-wrap items-center gap-2 bg-raised px-3 py-2 text-muted">
           <span className="grow">Ended with exit code {state.code}.</span>

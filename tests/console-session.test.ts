@@ -34,6 +34,12 @@ describe.skipIf(!hasBrowser)('a session of the console', () => {
     await page().getByRole('button', { name: menu }).click()
     await page().getByRole('menuitem', { name, exact: true }).click()
   }
+  /** Ends the session in the service alone, as its expiry does: pages are not told. */
+  const endSession = async () => {
+    const { base_url: origin } = offshoot.credentials
+    const ended = await console.context.request.post(`${origin}/api/auth/sign-out`, { data: {}, headers: { origin } })
+    if (!ended.ok()) throw new Error(`the sign-out answered ${ended.status()}`)
+  }
   const pathNow = () => page().url().slice(offshoot.credentials.base_url.length)
 
   it('begins with the printed link, from which one click leads to a terminal', async () => {
@@ -83,6 +89,29 @@ describe.skipIf(!hasBrowser)('a session of the console', () => {
     await heading('Volumes', other).waitFor()
     expect(console.problems).toEqual([])
     await other.close()
+  })
+
+  it('shows in one tab what another one changes', async () => {
+    const other = await console.context.newPage()
+    await console.goto('/sandboxes', other)
+    await console.goto('/sandboxes')
+    await page().getByRole('button', { name: 'New sandbox' }).click()
+    await page().getByLabel('Name').fill('made in a tab')
+    await page().getByRole('dialog').getByLabel('Template').selectOption('minimal')
+    await page().getByLabel('Name').press('Enter')
+    await other.getByRole('link', { name: 'made in a tab' }).waitFor()
+    expect(console.problems).toEqual([])
+    await other.close()
+  })
+
+  it('that has ended leads to the sign-in and back to the page', async () => {
+    await heading('made in a tab').waitFor()
+    await endSession()
+    await page().getByRole('link', { name: 'Templates' }).click()
+    await signIn()
+    await heading('Templates').waitFor()
+    expect(pathNow()).toBe('/templates')
+    expect(console.problems).toEqual([])
   })
 
   describe('of other people', () => {

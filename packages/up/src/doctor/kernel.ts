@@ -4,7 +4,8 @@ import { access, open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canAccess } from '../base/can-access.ts'
 import { type Finding, ok, problem, type Subject, warning } from './finding.ts'
-import { hasProgram, lastLine, runQuietly } from './run-quietly.ts'
+import { hasProgram } from '../base/has-program.ts'
+import { lastLine, runQuietly } from './run-quietly.ts'
 
 const CGROUPS = '/sys/fs/cgroup'
 const CONTROLLERS = ['cpu', 'memory', 'pids']

@@ -1,7 +1,4 @@
-import { constants } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { canAccess } from '../base/can-access.ts'
 import { runCommand } from '../base/run-command.ts'
 
 const WITHIN_MS = 20_000
@@ -24,10 +21,4 @@ export async function runQuietly(
 /** The last line of a command's error, which usually names the cause. */
 export function lastLine(error: Error): string {
   return error.message.trim().split('\n').at(-1)?.trim() ?? ''
-}
-
-/** Whether a program is in PATH. */
-export async function hasProgram(name: string): Promise<boolean> {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
-  return (await Promise.all(folders.map((folder) => canAccess(join(folder, name), constants.X_OK)))).includes(true)
 }

@@ -1,10 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { canAccess } from '../base/can-access.ts'
+import { hasProgram } from '../base/has-program.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
 import { isRootless, type Lack, ROOTLESS_PACKAGES, rootlessLacks } from '../rootless/requirements.ts'
@@ -94,11 +92,6 @@ async function isInstallAllowed(list: string, isYes: boolean, cancelled: AbortSi
   } finally {
     terminal.close()
   }
-}
-
-async function hasProgram(name: string): Promise<boolean> {
-  const folders = (process.env['PATH'] ?? '').split(':').filter(Boolean)
-  return (await Promise.all(folders.map((folder) => canAccess(join(folder, name), constants.X_OK)))).includes(true)
 }
 
 async function install(packages: readonly string[], cancelled: AbortSignal): Promise<void> {

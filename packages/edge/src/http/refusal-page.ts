@@ -1,3 +1,4 @@
+import { escapeHtml } from '@offshoot/kit/escape-html'
 /** What a page says happened, and what to do about it. */
 export interface RefusalText {
   readonly status: number
@@ -23,21 +24,15 @@ const ADVICE: Readonly<Record<number, string>> = {
 
 /** The page for browsers. It needs no script and no other file. */
 export function refusalPage({ status, message, advice }: RefusalText, requestId: string): string {
-  const title = escape(`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`)
-  const todo = withCode(escape(advice === '' ? (ADVICE[status] ?? '') : advice))
+  const title = escapeHtml(`${message[0]?.toUpperCase() ?? ''}${message.slice(1)}`)
+  const todo = withCode(escapeHtml(advice === '' ? (ADVICE[status] ?? '') : advice))
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${status} ${title}</title>
 <style>${STYLE}</style></head><body><main><h1>${title}</h1>${todo === '' ? '' : `<p>${todo}</p>`}</main>
-<footer><p>Request id: <code>${escape(requestId)}</code>. Whoever runs this service can find the request by it.</p></footer></body></html>
+<footer><p>Request id: <code>${escapeHtml(requestId)}</code>. Whoever runs this service can find the request by it.</p></footer></body></html>
 `
 }
 
 function withCode(html: string): string {
   return html.replace(/`([^`]+)`/g, '<code>$1</code>')
-}
-
-const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ESCAPED[character] ?? character)
 }

@@ -1,10 +1,9 @@
 import { EDGE_APPS_PATH } from '@offshoot/contract/edge-app'
 import type { FastifyInstance } from 'fastify'
 import type { AppsContext } from './model/apps-context.ts'
+import { HEARTBEAT_MS } from '../../platform/http/event-stream.ts'
 import { admitEdge } from '../../fleet/admit-edge.ts'
 import { edgeApps } from './edge-app-statements.ts'
-
-const HEARTBEAT_MS = 15_000
 
 /** `GET /internal/apps`, for edges: where each app is served, then every change of that. Not part of the public API. */
 export function getEdgeApps(app: FastifyInstance, control: AppsContext): void {

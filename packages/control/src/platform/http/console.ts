@@ -5,6 +5,7 @@ import { type PreviewAddress, visiblePort } from '@offshoot/contract/preview-add
 import type { ControlConfig } from '@offshoot/contract/process-config'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PAGE_HEADERS, serveAssets } from './static-assets.ts'
+import { acceptsHtml } from './accepts-html.ts'
 
 /** First segments of paths that belong to the API. A browser that opens one sees the API's answer. */
 const API_SEGMENTS: ReadonlySet<string> = new Set([
@@ -26,10 +27,11 @@ const COMPRESSED = /\.(br|gz)$/
 export type ConsolePage = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 /** Whether a browser opens a page of the console. The console's own router knows which pages exist. */
-export function isConsoleNavigation({ method, url, headers }: FastifyRequest): boolean {
+export function isConsoleNavigation(request: FastifyRequest): boolean {
+  const { method, url } = request
   if (method !== 'GET' && method !== 'HEAD') return false
   const [, segment = ''] = /^\/([^/?]*)/.exec(url) ?? []
-  return !API_SEGMENTS.has(segment) && /text\/html/i.test(headers.accept ?? '')
+  return !API_SEGMENTS.has(segment) && acceptsHtml(request)
 }
 
 /**

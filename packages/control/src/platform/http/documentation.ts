@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PAGE_HEADERS, serveAssets } from './static-assets.ts'
+import { acceptsHtml } from './accepts-html.ts'
 
 const PREFIX = '/docs/'
 const PAGE = /\.html$/
@@ -30,13 +31,9 @@ export async function registerDocumentation(app: FastifyInstance, folder: string
     const { '*': name } = request.params as { '*': string }
     const file = `${name === '' ? 'index' : name}.html`
     const exists = pages.has(file)
-    if (!exists && !(hasNoPage && isBrowser(request))) throw new ApiError('notFound')
+    if (!exists && !(hasNoPage && acceptsHtml(request))) throw new ApiError('notFound')
     reply.code(exists ? 200 : 404).headers({ ...HEADERS, 'cache-control': 'no-cache' })
     // The files of a release all have the same time, so neither their time nor a tag made of it tells versions apart.
     return reply.sendFile(exists ? file : NO_PAGE, folder, { cacheControl: false, etag: false, lastModified: false })
   })
-}
-
-function isBrowser({ headers }: FastifyRequest): boolean {
-  return /text\/html/i.test(headers.accept ?? '')
 }

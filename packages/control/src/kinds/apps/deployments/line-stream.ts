@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { beginEventStream, HEARTBEAT_MS } from '../../../platform/http/event-stream.ts'
 import type { OpenStreams } from '../../../platform/http/open-streams.ts'
 
 /** Milliseconds between two polls for more lines. */
 const LOOK_MS = 200
-const HEARTBEAT_MS = 15_000
 
 /** The result of one poll. */
 export interface SentLines {
@@ -31,19 +31,10 @@ export async function sendLines(
   look: (after: string, left: AbortSignal) => Promise<SentLines>,
 ): Promise<FastifyReply> {
   let { after, skipped } = positionOf(request.headers['last-event-id'])
-  const own = reply.getHeaders() as Record<string, string | string[]>
-  reply.hijack()
-  const { raw } = reply
+  const raw = beginEventStream(reply)
   const left = new AbortController()
   raw.once('close', () => left.abort())
   const forget = openStreams.add(() => raw.destroy())
-  raw.writeHead(200, {
-    ...own,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-  })
-  raw.flushHeaders()
   const heartbeat = setInterval(() => raw.write(': \n\n'), HEARTBEAT_MS)
   try {
     while (!left.signal.aborted) {

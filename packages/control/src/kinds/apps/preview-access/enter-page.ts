@@ -1,4 +1,6 @@
+import { escapeHtml } from '@offshoot/kit/escape-html'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { acceptsHtml } from '../../../platform/http/accepts-html.ts'
 
 interface Page {
   readonly status: number
@@ -22,13 +24,13 @@ export function answerPage(
   { status, error, detail, next }: Page,
 ): FastifyReply {
   reply.code(status).header('cache-control', 'no-store').header('x-content-type-options', 'nosniff')
-  if (!/text\/html/i.test(request.headers.accept ?? '')) return reply.send({ error, detail })
+  if (!acceptsHtml(request)) return reply.send({ error, detail })
   const refresh =
     next === undefined ? '' : `<meta http-equiv="refresh" content="0; url=${next.replaceAll('&', '&amp;')}">`
   // A page that opens another by itself says nothing that somebody would report.
   const footer =
     next === undefined
-      ? `<footer><p>Request id: <code>${escape(request.id)}</code>. Whoever runs this service can find the request by it.</p></footer>`
+      ? `<footer><p>Request id: <code>${escapeHtml(request.id)}</code>. Whoever runs this service can find the request by it.</p></footer>`
       : ''
   const title = `${error.charAt(0).toUpperCase()}${error.slice(1)}`
   return reply
@@ -37,10 +39,4 @@ export function answerPage(
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${refresh}<title>${status} ${title}</title>
 <style>${STYLE}</style></head><body><h1>${title}</h1><p>${detail}</p>${footer}</body></html>
 `)
-}
-
-const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-function escape(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ESCAPED[character] ?? character)
 }

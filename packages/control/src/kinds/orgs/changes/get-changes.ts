@@ -4,10 +4,10 @@ import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { type Caller, callerOf } from '../../../platform/http/caller.ts'
+import { beginEventStream, HEARTBEAT_MS } from '../../../platform/http/event-stream.ts'
 import { ChangeStream } from './change-stream.ts'
 import { mayRead } from './may-read.ts'
 
-const HEARTBEAT_MS = 15_000
 /** Milliseconds after which a stream ends, so that a credential that was revoked does not read on for ever. */
 const MAX_STREAM_MS = 3_600_000
 /** Streams of one workspace, and of all, in this process. */
@@ -49,18 +49,10 @@ export function getChanges(app: FastifyInstance, control: OrgsContext): void {
 
 /** Resolves when the stream has ended. */
 async function followChanges({ changeFeed, openStreams }: OrgsContext, caller: Caller, reply: FastifyReply) {
-  const own = reply.getHeaders() as Record<string, string | string[]>
-  reply.hijack()
-  const { raw } = reply
+  const raw = beginEventStream(reply)
   // The caller has already left.
   if (raw.destroyed) return
   const closed = new Promise<void>((resolve) => raw.once('close', resolve))
-  raw.writeHead(200, {
-    ...own,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-  })
   const stream = new ChangeStream(raw)
   const unfollow = changeFeed.follow(caller.workspaceId, (changes) => {
     if (changes === null) stream.missed()

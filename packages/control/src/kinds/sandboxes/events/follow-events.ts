@@ -6,10 +6,10 @@ import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EventFilter } from '../model/event-store.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
+import { beginEventStream, HEARTBEAT_MS } from '../../../platform/http/event-stream.ts'
 
 /** Events read at once. */
 const PAGE = 500
-const HEARTBEAT_MS = 15_000
 /** Milliseconds after a failed read. */
 const RETRY_MS = 500
 /** Milliseconds after which a stream ends, so that a credential that was revoked does not read on for ever. */
@@ -37,22 +37,13 @@ export async function followEvents(
 ): Promise<FastifyReply> {
   const release = streams.take(filter.workspaceId)
   if (release === null) throw new ApiError('tooManyRequests', { detail: 'too many streams of events are open' })
-  const own = reply.getHeaders() as Record<string, string | string[]>
-  reply.hijack()
-  const { raw } = reply
+  const raw = beginEventStream(reply)
   const left = new AbortController()
   const news = new Bell()
   raw.once('close', () => left.abort())
   const forget = openStreams.add(() => raw.destroy())
   const unlisten = eventFeed.listen(filter.workspaceId, () => news.ring())
   left.signal.addEventListener('abort', () => news.ring(), { once: true })
-  raw.writeHead(200, {
-    ...own,
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-  })
-  raw.flushHeaders()
   const heartbeat = setInterval(() => raw.write(': \n\n'), HEARTBEAT_MS)
   const end = setTimeout(() => left.abort(), MAX_STREAM_MS)
   try {

@@ -26,8 +26,8 @@ export class ForeignIssuer {
   readonly #settings: IssuerSettings
   readonly #pool: pg.Pool
   readonly #keys: ReturnType<typeof createRemoteJWKSet>
-  /** When a fetch because of an unknown key id failed last, in milliseconds since 1970. */
-  #failedAtMs = -Infinity
+  /** When the keys were last fetched because of an unknown key id, in milliseconds since 1970. */
+  #askedAtMs = -Infinity
   readonly #users = new Map<string, string>()
 
   constructor(settings: IssuerSettings, pool: pg.Pool) {
@@ -39,9 +39,12 @@ export class ForeignIssuer {
       timeoutDuration: FETCH_TIMEOUT_MS,
       cooldownDuration: COOLDOWN_MS,
       cacheMaxAge: MAX_AGE_MS,
-      [customFetch]: (url, options) => {
-        // The library's own pause begins with a fetch that succeeded.
-        if (this.#keys.fresh && Date.now() - this.#failedAtMs < COOLDOWN_MS) throw new Error('asked too recently')
+      [customFetch]: async (url, options) => {
+        // Keys are known, so an unknown key id is the reason. The library's own pause begins with a fetch that succeeded.
+        if (this.#keys.fresh) {
+          if (Date.now() - this.#askedAtMs < COOLDOWN_MS) throw new Error('asked too recently')
+          this.#askedAtMs = Date.now()
+        }
         return fetch(url, options)
       },
     })
@@ -58,11 +61,8 @@ export class ForeignIssuer {
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
       if (error instanceof errors.JOSENotSupported) throw error
-      // Keys are known, so they were fetched because of an unknown key id.
-      if (this.#keys.fresh) {
-        if (Date.now() - this.#failedAtMs >= COOLDOWN_MS) this.#failedAtMs = Date.now()
-        throw new errors.JWKSNoMatchingKey()
-      }
+      // Keys are known, and none of them has this id.
+      if (this.#keys.fresh) throw new errors.JWKSNoMatchingKey()
       throw new ApiError('issuerUnreachable', {}, { cause: error })
     }
   }

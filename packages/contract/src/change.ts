@@ -32,13 +32,13 @@ export type ChangeKind = z.infer<typeof changeKind>
 export const change = z.object({ kind: changeKind, id: z.string() })
 export type Change = z.infer<typeof change>
 
-/** Who reads objects of a kind, where users alone do: the object's owner, and members with a permission. */
+/** The users who may read objects of a kind that no key may read: their owner, and members with a permission. */
 interface UsersWho {
   readonly owner?: true
   readonly permission?: Permission
 }
 
-/** The scope with which a key reads objects of a kind, or the users who do, with tokens that are not narrowed. */
+/** The scope that a key needs to read objects of a kind. Or the users who may read them, if their token is not narrowed. */
 export const READERS_OF: Readonly<Record<ChangeKind, Scope | UsersWho>> = {
   sandbox: 'sandboxes:read',
   snapshot: 'sandboxes:read',

@@ -20,7 +20,7 @@ export const me = z.object({
   /** The workspace of this request. */
   org: workspaceSummary,
   orgs: z.array(workspaceSummary),
-  /** What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope. */
+  /** What the caller's role in `org` permits beyond what every member may do. A narrowed token also needs the scope. */
   permissions: z.array(permission),
   /** `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here. */
   scopes: z.array(z.string()),

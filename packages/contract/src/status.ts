@@ -9,7 +9,7 @@ export type PartStatus = z.infer<typeof partStatus>
 
 /** Answer of `GET /v1/status`. */
 export const serviceStatus = z.object({
-  /** The worst of the parts whose state is known. */
+  /** The worst status of a part, without parts that are `unknown`. */
   status: partStatus,
   parts: z.object({
     api: partStatus,

@@ -2877,7 +2877,7 @@ class ServiceStatus(TypedDict):
 
     status: PartStatus
     """
-    The worst of the parts whose state is known.
+    The worst status of a part, without parts that are `unknown`.
     """
     parts: Parts
     checked_at: str
@@ -3878,7 +3878,7 @@ class Me(TypedDict):
     orgs: list[WorkspaceSummary]
     permissions: list[Permission]
     """
-    What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope.
+    What the caller's role in `org` permits beyond what every member may do. A narrowed token also needs the scope.
     """
     scopes: list[str]
     """

@@ -37,7 +37,7 @@ export class SandboxChanges {
     await tellEverything(this.#pool)
   }
 
-  /** Tells what was collected. */
+  /** Notifies of the sandboxes that it has collected, and then stops. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#telling

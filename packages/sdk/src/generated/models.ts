@@ -8,7 +8,7 @@ export interface components {
     };
     /** @description Answer of `GET /v1/status`. */
     ServiceStatus: {
-      /** @description The worst of the parts whose state is known. */
+      /** @description The worst status of a part, without parts that are `unknown`. */
       status: components["schemas"]["PartStatus"];
       parts: {
         api: components["schemas"]["PartStatus"];
@@ -53,7 +53,7 @@ export interface components {
       /** @description The workspace of this request. */
       org: components["schemas"]["WorkspaceSummary"];
       orgs: components["schemas"]["WorkspaceSummary"][];
-      /** @description What the role in `org` permits, beyond what is open to every member. A narrowed token also needs the scope. */
+      /** @description What the caller's role in `org` permits beyond what every member may do. A narrowed token also needs the scope. */
       permissions: components["schemas"]["Permission"][];
       /** @description `*`: everything that the role in the workspace allows. A narrowed token has its own scopes here. */
       scopes: string[];

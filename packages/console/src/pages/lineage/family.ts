@@ -9,7 +9,7 @@ export interface Relative {
   readonly name: string
   readonly link: 'template' | 'fork' | 'from_snapshot' | 'snapshot_of'
   readonly template: string
-  /** State of a sandbox, `creating` or `ready` of a snapshot; `deleted` for what is gone. */
+  /** The status of a sandbox, or `creating` or `ready` for a snapshot. `deleted` if somebody has deleted either. */
   readonly status: string
   readonly createdAt: string
   readonly deletedAt: string | null
@@ -32,7 +32,7 @@ export interface Placed {
 export const NODE = { width: 236, height: 82 } as const
 const GAP = { x: 56, y: 16 } as const
 
-/** The id of the picture's own root, above relatives whose common ancestor is not known any more. */
+/** The id of a node that the layout adds above relatives if the service no longer knows their common ancestor. */
 const ROOT = ''
 
 /**

@@ -1,7 +1,7 @@
 import type { Change, ChangeKind } from '@offshoot/contract/change'
 import type { Notifications } from '../../../platform/db/notifications.ts'
 
-/** A change, with the user to whom the object belongs if it belongs to one. */
+/** A change. `owner`: the user who owns the object; `null` if the whole workspace does. */
 export interface Noted extends Change {
   readonly owner: string | null
 }
@@ -9,7 +9,7 @@ export interface Noted extends Change {
 /** `null`: changes may have been missed. */
 type Follower = (changes: readonly Noted[] | null) => void
 
-/** Tells those who follow a workspace of its changes, whichever process makes them (migration 0053). */
+/** Passes each change to the followers of its workspace. PostgreSQL reports those of all processes (migration 0053). */
 export class ChangeFeed {
   readonly #followers = new Map<string, Set<Follower>>()
 

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 /** Ids in one notification. PostgreSQL allows 8000 bytes, and a domain has up to 253 characters. */
 const MAX_IDS = 25
 
-/** A table whose changes are told, and what they mean to callers. */
+/** A table whose triggers notify of its changes, and the objects of the API that these concern. */
 interface Source {
   readonly table: string
   /** Only new rows are told, and of them only those that fulfil this condition. Default: every change is told. */
@@ -15,8 +15,8 @@ interface Source {
    */
   readonly canTellLater?: true
   /**
-   * Selects (workspace, kind, owner, id) of changed rows. Without a workspace, all are concerned. `owner`: the user to
-   * whom the object belongs.
+   * Selects (workspace, kind, owner, id) of changed rows. Without a workspace, all are concerned. `owner`: the user
+   * who owns the object.
    */
   readonly objects: (rows: string) => string
 }
@@ -37,7 +37,8 @@ const partOf = (table: string, whole: string, key: string, kind: string, id: str
 const PORT_CHANGED = `type in ('sandbox.port_opened', 'sandbox.port_closed')`
 
 const SOURCES: readonly Source[] = [
-  // Trial restores of backups are hidden. A database's status is that of its VM. A volume shows who has it attached.
+  // The API hides trial restores of backups. A database has the status of its VM, and a volume lists the sandboxes that
+  // use it, so both change with a sandbox.
   {
     table: 'sandboxes',
     canTellLater: true,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import { type ConsoleWorld, LONG_MS } from './console-template-cases.ts'
+import { LONG_MS } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 import type { DnsServer } from '@offshoot/control/test/dns-server'
 import type { GitHost } from './git-host.ts'
 import { call } from './http.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import { consoleSqlCases } from './console-sql-cases.ts'
-import { type ConsoleWorld, LONG_MS } from './console-template-cases.ts'
+import { LONG_MS } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 import { connected, type Database, value } from './database.ts'
 import { until } from './until.ts'
 

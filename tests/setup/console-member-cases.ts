@@ -1,7 +1,7 @@
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { ConsoleWorld } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 import { mailed } from './mailed.ts'
 
 const BOB = { name: 'Bob <b>Builder</b>', email: 'bob@example.com', password: 'a horse that nobody guesses' }

@@ -1,12 +1,10 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import { type Answer, call } from './http.ts'
 import type { Offshoot } from './offshoot.ts'
-import { until } from './until.ts'
 
 const run = promisify(execFile)
 const up = resolve(import.meta.dirname, '../../bin/up')
@@ -48,15 +46,4 @@ export async function asOwner(offshoot: Offshoot, method: string, path: string, 
   const session = await call('POST', `${url}/api/auth/sign-in/email`, { body: { email, password } })
   const { body: made } = await call('GET', `${url}/api/auth/token`, { headers: bearer(session.body.token) })
   return call(method, url + path, { headers: bearer(made.token), ...(body !== undefined && { body }) })
-}
-
-/** The token of the invitation that was sent to an address. Without a mail server, mails are files. */
-export async function invitationFor({ dataDir }: Offshoot, email: string): Promise<string> {
-  const folder = join(dataDir, 'control/mail')
-  return until('the invitation', async () => {
-    const names = await readdir(folder).catch(() => [])
-    const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
-    const mail = mails.find((text) => text.includes(email) && text.includes('/accept'))
-    return mail && /invites\/(\S+)\/accept/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1]
-  })
 }

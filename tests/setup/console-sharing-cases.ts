@@ -1,16 +1,11 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import { type Account, asOwner, invitationFor, signInByKeyboard, signUp } from './console-people.ts'
-import type { Console } from './console.ts'
-import type { Offshoot } from './offshoot.ts'
-
-interface World {
-  readonly console: Console
-  readonly offshoot: Offshoot
-}
+import { type Account, asOwner, signInByKeyboard, signUp } from './console-people.ts'
+import { invitationFor } from './mailed.ts'
+import type { ConsoleWorld } from './console-world.ts'
 
 /** What the console shows to people who may see or change less than the owner. */
-export function sharingCases(worldOf: () => World): void {
+export function sharingCases(worldOf: () => ConsoleWorld): void {
   const page = () => worldOf().console.page
   const heading = (name: string) => page().getByRole('heading', { name, exact: true })
   const button = (name: string | RegExp) => page().getByRole('button', { name })

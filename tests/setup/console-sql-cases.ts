@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { ConsoleWorld } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 
 const SCRIPT = `create table people (id int primary key, name text);
 insert into people select n, 'person ' || n from generate_series(1, 1500) n;

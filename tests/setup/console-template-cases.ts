@@ -2,14 +2,8 @@ import { busyboxRoot } from '@offshoot/agent/test/busybox-root'
 import { tarArchive } from '@offshoot/agent/test/tar-archive'
 import type { Locator } from 'playwright-core'
 import { expect, it } from 'vitest'
-import type { Console } from './console.ts'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { Offshoot } from './offshoot.ts'
-
-export interface ConsoleWorld {
-  readonly offshoot: Offshoot
-  readonly console: Console
-}
+import type { ConsoleWorld } from './console-world.ts'
 
 /** Milliseconds for work of VMs on an emulated CPU of a busy machine. */
 export const LONG_MS = 120_000

@@ -1,12 +1,8 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { Console } from './console.ts'
-import type { Offshoot } from './offshoot.ts'
+import type { ConsoleWorld } from './console-world.ts'
 
-export interface SandboxWorld {
-  /** Signed in. */
-  readonly console: Console
-  readonly offshoot: Offshoot
+export interface SandboxWorld extends ConsoleWorld {
   /** A running sandbox of the template `minimal`. */
   readonly id: string
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { ConsoleWorld } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 
 /** The pages of volumes. */
 export function consoleVolumeCases(world: () => ConsoleWorld): void {

@@ -2,7 +2,7 @@ import { WebhookReceiver } from '@offshoot/control/test/webhook-receiver'
 import { verify } from '@offshoot/control/test/webhook-setup'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { ConsoleWorld } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 import { until } from './until.ts'
 
 /** The pages of webhooks. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
-import type { ConsoleWorld } from './console-template-cases.ts'
+import type { ConsoleWorld } from './console-world.ts'
 import { call } from './http.ts'
 import { until } from './until.ts'
 

@@ -17,3 +17,8 @@ export async function mailed({ dataDir }: Offshoot, pattern: RegExp): Promise<st
     return null
   })
 }
+
+/** The token of the invitation that was sent to an address. */
+export async function invitationFor(offshoot: Offshoot, email: string): Promise<string> {
+  return mailed(offshoot, new RegExp(`${email}[^]*?invites/([\\w-]+)/accept`))
+}

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { AuthenticationError, BadRequestError, NotFoundError, Offshoot as Client } from '@offshoot/sdk'
 import { expect, it } from 'vitest'
+import { invitationFor } from './mailed.ts'
 import type { Offshoot } from './offshoot.ts'
-import { until } from './until.ts'
 
 /** A public key that nobody has the private key of. */
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPyqJS8Sg0HrQYBGtIGQHLSOBnEFbNUiWYUvvVFuNhB laptop'
@@ -88,7 +86,7 @@ export function sdkAccountCases(worldOf: () => World): void {
     await user.workspaces.deleteInvitation(id, unwanted.id)
     const invitation = await user.workspaces.invite(id, { email, role: 'admin' })
     expect(await user.workspaces.invitations(id, { email }).all()).toEqual([invitation])
-    expect(await ina.workspaces.acceptInvitation(await mailedToken(worldOf(), email))).toMatchObject({
+    expect(await ina.workspaces.acceptInvitation(await invitationFor(worldOf().offshoot, email))).toMatchObject({
       id,
       role: 'admin',
     })
@@ -108,15 +106,4 @@ async function signedUp({ client }: World, email: string): Promise<Client> {
   const session = new Client({ baseUrl: client.baseUrl, jwt: token ?? '' })
   const { token: jwt } = await session.request('GET /api/auth/token')
   return new Client({ baseUrl: client.baseUrl, jwt })
-}
-
-/** Without a mail server, mails are files. */
-async function mailedToken({ offshoot }: World, email: string): Promise<string> {
-  const folder = join(offshoot.dataDir, 'control/mail')
-  return until('the invitation', async () => {
-    const names = await readdir(folder).catch(() => [])
-    const mails = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
-    const mail = mails.find((text) => text.includes(email) && text.includes('/accept'))
-    return mail && /invites\/(\S+)\/accept/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1]
-  })
 }

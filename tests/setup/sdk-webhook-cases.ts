@@ -78,12 +78,13 @@ export function sdkWebhookCases(worldOf: () => World): void {
     const messages = () => new Map(receiver.at('/life').map((each) => [each.headers['webhook-id'], each]))
     const received = () =>
       [...messages().values()].map(({ json: { data } }) => `${data.id} ${data.type} ${data.object.id}`)
-    await until('all messages', async () => {
-      const events = await told()
+    // Both at one time, because further events may follow.
+    const both = await until('all messages', async () => {
+      const [events, sent] = [await told(), received()]
       const isOver = events.some((each) => each.endsWith(`sandbox.deleted ${sandbox.id}`))
-      return isOver && events.length === received().length
+      return isOver && events.length === sent.length && { events, sent }
     })
-    expect(received().toSorted()).toEqual((await told()).toSorted())
+    expect(both.sent.toSorted()).toEqual(both.events.toSorted())
     const typesOf = (id = '') =>
       received()
         .filter((each) => each.endsWith(id))

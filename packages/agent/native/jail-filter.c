@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -122,9 +123,44 @@ static const struct sock_filter rules[] = {
 	REFUSE,
 };
 
-int install_filter(void)
+/*
+ * What a zygote may in addition: copy itself into a new pid namespace, and give its copies everything that the copies then drop. A copy
+ * installs the filter above, too, after which this one allows nothing more.
+ */
+static const struct sock_filter zygote_rules[] = {
+	LOAD(arch),
+	UNLESS(OWN_ARCHITECTURE, 1),
+	SKIP(1),
+	ANSWER(SECCOMP_RET_KILL_PROCESS),
+	LOAD(nr),
+	ALLOW(setns),
+	ALLOW(setgroups),
+	ALLOW(setresgid),
+	ALLOW(setresuid),
+	ALLOW(capset),
+	ALLOW(prctl),
+	UNLESS(SYS_clone, 3),
+	LOAD(args[0]),
+	ALLOW_VALUE(CLONE_NEWPID | SIGCHLD),
+};
+
+static int install(const struct sock_filter *instructions, unsigned short length)
 {
-	const struct sock_fprog filter = {.len = LENGTH_OF(rules), .filter = (struct sock_filter *)rules};
+	const struct sock_fprog filter = {.len = length, .filter = (struct sock_filter *)instructions};
 
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter);
+}
+
+int install_filter(void)
+{
+	return install(rules, LENGTH_OF(rules));
+}
+
+int install_zygote_filter(void)
+{
+	struct sock_filter both[LENGTH_OF(zygote_rules) + LENGTH_OF(rules)];
+
+	memcpy(both, zygote_rules, sizeof zygote_rules);
+	memcpy(both + LENGTH_OF(zygote_rules), rules, sizeof rules);
+	return install(both, LENGTH_OF(both));
 }

@@ -52,6 +52,25 @@ static void add_listener(const char *path, int fd)
 	options.listeners[options.listener_count++] = (struct opened){path, fd};
 }
 
+static void add_target(int from, int to)
+{
+	if (options.over_count == MAX_TARGETS) {
+		errno = E2BIG;
+		fail("--over %d", from);
+	}
+	options.over[options.over_count].from = from;
+	options.over[options.over_count++].to = to;
+}
+
+static void add_number(int *list, int *count, const char *text)
+{
+	if (*count == MAX_TARGETS) {
+		errno = E2BIG;
+		fail("descriptor %s", text);
+	}
+	list[(*count)++] = (int)number(text);
+}
+
 static void add_group(const char *file)
 {
 	if (options.group_count == MAX_GROUPS) {
@@ -73,6 +92,8 @@ static int read_option(int left, char **at)
 		return options.has_kvm = 1, 1;
 	if (strcmp(name, "--with-parent") == 0)
 		return options.is_with_parent = 1, 1;
+	if (strcmp(name, "--makes-children") == 0)
+		return options.makes_children = 1, 1;
 	if (first != NULL && strcmp(name, "--root") == 0)
 		return options.root = first, 2;
 	if (first != NULL && strcmp(name, "--uid") == 0)
@@ -89,6 +110,14 @@ static int read_option(int left, char **at)
 		return options.files = (int)number(first), 2;
 	if (first != NULL && strcmp(name, "--report") == 0)
 		return options.report = (int)number(first), 2;
+	if (first != NULL && strcmp(name, "--renew") == 0)
+		return add_number(options.renewed, &options.renewed_count, first), 2;
+	if (first != NULL && strcmp(name, "--share") == 0)
+		return add_number(options.shared, &options.shared_count, first), 2;
+	if (second != NULL && strcmp(name, "--over") == 0)
+		return add_target((int)number(first), (int)number(second)), 3;
+	if (second != NULL && strcmp(name, "--zygote") == 0)
+		return options.zygote = first, options.zygote_pid = number(second), 3;
 	if (second != NULL && strcmp(name, "--bind") == 0)
 		return add_bind(first, second, 0), 3;
 	if (second != NULL && strcmp(name, "--bind-writable") == 0)
@@ -109,7 +138,7 @@ void read_options(int count, char **arguments)
 		at += read_option(count - at, arguments + at);
 	options.program = arguments + at + 1;
 	errno = EINVAL;
-	if (at + 1 >= count || options.root == NULL)
+	if ((options.zygote == NULL && at + 1 >= count) || options.root == NULL)
 		fail("a root and a program are needed");
 	/* User 0 would keep its rights over the files of the host that are bound here. */
 	if (options.uid <= 0)

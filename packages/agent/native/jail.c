@@ -21,6 +21,10 @@
  *     --files COUNT       passes this many descriptors after the first three to the program, and closes all others
  *     --report FD         receives the program's process id, in decimal, as the agent sees it
  *     --with-parent       the program ends when the process that started the launcher ends
+ *     --makes-children    the program is a QEMU that copies itself (zygote.c): it keeps the rights for that, and the launcher's pid
+ *                         namespace
+ *     --zygote PATH PID   the program is a child of this zygote, which listens on the Unix socket. There is no command line.
+ *                         --over FROM TO, --renew FD, --share FD: what becomes of the zygote's descriptors (jail-zygote.c)
  *
  * The agent cannot do this in JavaScript, which has neither ioctl nor clone.
  */
@@ -176,7 +180,7 @@ static void make_devices(void)
 	umask(077);
 }
 
-static void enter_root(void)
+void enter_root(void)
 {
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		fail("mounts of the host");
@@ -202,28 +206,10 @@ static void limit(int resource, rlim_t most)
 		fail("limit %d", resource);
 }
 
-static void drop_rights(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	gid_t own = (gid_t)options.uid;
-
-	for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0)
-			fail("capability %d", capability);
-	/* Raw system calls: the C library's functions would look for other threads. */
-	if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, own, own, own) != 0 ||
-	    syscall(SYS_setresuid, options.uid, options.uid, options.uid) != 0)
-		fail("user %ld", options.uid);
-	if (syscall(SYS_capset, &header, none) != 0)
-		fail("capabilities");
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		fail("no new privileges");
-}
-
 static _Noreturn void be_program(int parent_lives)
 {
 	struct pollfd parent = {.fd = parent_lives, .events = POLLIN};
+	const char *step;
 
 	join_groups();
 	enter_root();
@@ -235,17 +221,33 @@ static _Noreturn void be_program(int parent_lives)
 	limit(RLIMIT_MSGQUEUE, 0);
 	limit(RLIMIT_AS, options.memory_bytes);
 	limit(RLIMIT_CPU, options.cpu_seconds);
-	drop_rights();
+	step = options.makes_children ? keep_rights(options.uid) : drop_rights(options.uid);
+	if (step != NULL)
+		fail("%s", step);
 	/* After the last change of the user, which would clear it. The pipe shows a parent that has already ended. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
 		fail("signal of the parent's end");
 	if (poll(&parent, 1, 0) != 0)
 		_exit(CANNOT_RUN);
 	close(parent_lives);
-	if (install_filter() != 0)
+	if ((options.makes_children ? install_zygote_filter() : install_filter()) != 0)
 		fail("filter of system calls");
 	execve(options.program[0], options.program, environ);
 	fail("%s", options.program[0]);
+}
+
+/* Makes the namespaces that a zygote's child enters. They exist as long as this process, or the child. */
+static _Noreturn void be_holder(int parent_lives, int ready)
+{
+	char byte = 0;
+
+	enter_root();
+	if (sethostname("jail", 4) != 0)
+		fail("name of the host");
+	if (write(ready, &byte, 1) != 1)
+		fail("namespaces");
+	(void)!read(parent_lives, &byte, 1);
+	_exit(0);
 }
 
 static void open_all(void)
@@ -270,7 +272,9 @@ static void open_all(void)
 
 static pid_t start_program(int cgroup)
 {
-	struct clone_args arguments = {.flags = NAMESPACES, .exit_signal = SIGCHLD};
+	/* A zygote's children outlive it, so it must not be the first process of their namespace. They get their own from it. */
+	const int is_family = options.makes_children || options.zygote != NULL;
+	struct clone_args arguments = {.flags = is_family ? NAMESPACES & ~CLONE_NEWPID : NAMESPACES, .exit_signal = SIGCHLD};
 
 	if (cgroup >= 0) {
 		arguments.flags |= CLONE_INTO_CGROUP;
@@ -279,7 +283,7 @@ static pid_t start_program(int cgroup)
 	return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 }
 
-static void report(pid_t program)
+void report(pid_t program)
 {
 	char text[24];
 	int length = snprintf(text, sizeof text, "%d\n", program);
@@ -289,7 +293,7 @@ static void report(pid_t program)
 }
 
 /* Ends the launcher with the program's exit code or signal. */
-static _Noreturn void end_as(int status)
+_Noreturn void end_as(int status)
 {
 	if (WIFSIGNALED(status)) {
 		signal(WTERMSIG(status), SIG_DFL);
@@ -300,7 +304,7 @@ static _Noreturn void end_as(int status)
 
 int main(int count, char **arguments)
 {
-	int lives[2], status, cgroup = -1;
+	int lives[2], ready[2], status, cgroup = -1;
 	pid_t program, agent = getppid();
 
 	read_options(count, arguments);
@@ -312,7 +316,7 @@ int main(int count, char **arguments)
 		if (cgroup < 0)
 			fail("%s", options.cgroup);
 	}
-	if (pipe2(lives, O_CLOEXEC) != 0)
+	if (pipe2(lives, O_CLOEXEC) != 0 || pipe2(ready, O_CLOEXEC) != 0)
 		fail("pipe");
 	limit(RLIMIT_CORE, 0);
 	program = start_program(cgroup);
@@ -320,7 +324,13 @@ int main(int count, char **arguments)
 		fail("namespaces");
 	if (program == 0) {
 		close(lives[1]);
+		if (options.zygote != NULL)
+			be_holder(lives[0], ready[1]);
 		be_program(lives[0]);
+	}
+	if (options.zygote != NULL) {
+		close(ready[1]);
+		be_launcher_of_child(program, ready[0]);
 	}
 	report(program);
 	/* Keeps only the pipe. So the agent sees a socket close when the program closes it, not when the launcher ends. */

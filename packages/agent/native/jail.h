@@ -7,6 +7,7 @@
 #define MAX_BINDS 8
 #define MAX_GROUPS 8
 #define MAX_LISTENERS 8
+#define MAX_TARGETS 48
 /* The exit code of a shell that cannot start a program. */
 #define CANNOT_RUN 127
 
@@ -21,6 +22,8 @@ struct opened {
 	int fd;
 };
 
+#pragma GCC visibility push(hidden)
+
 extern struct options {
 	const char *root;
 	long uid;
@@ -33,6 +36,16 @@ extern struct options {
 	int group_count;
 	const char *cgroup;
 	rlim_t memory_bytes, cpu_seconds;
+	/* The program will be a zygote. */
+	int makes_children;
+	/* The program is a child of this zygote: the path of its socket, and its process id. */
+	const char *zygote;
+	long zygote_pid;
+	/* What becomes of the zygote's descriptors in the child: replaced (by which of the launcher's), made anew, shared. */
+	struct {
+		int from, to;
+	} over[MAX_TARGETS];
+	int over_count, renewed[MAX_TARGETS], renewed_count, shared[MAX_TARGETS], shared_count;
 	char **program;
 } options;
 
@@ -44,5 +57,25 @@ _Noreturn void fail(const char *format, ...);
 
 /* Installs the system-call filter for this process and its children. Returns 0, or -1 with errno. Needs no_new_privs. */
 int install_filter(void);
+
+/* The same for a zygote, which may also make its children and let them drop its rights. */
+int install_zygote_filter(void);
+
+/*
+ * Takes a user and group without capabilities, and without a way to gain any; keep_rights keeps those that a zygote needs. Returns NULL,
+ * or the name of the step that failed, with errno.
+ */
+const char *drop_rights(long uid);
+const char *keep_rights(long uid);
+
+/* The zygote's launcher (jail-zygote.c) uses these parts of jail.c. */
+void enter_root(void);
+_Noreturn void end_as(int status);
+void report(int program);
+
+/* Asks a zygote for a child, and waits until it ends. `holder` is a process in the child's namespaces, which the child enters. */
+_Noreturn void be_launcher_of_child(int holder, int holder_is_ready);
+
+#pragma GCC visibility pop
 
 #endif

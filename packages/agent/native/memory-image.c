@@ -49,10 +49,10 @@ static _Noreturn void fail(const char *what)
 	abort();
 }
 
-/* QEMU's mapping of its memory is its own matter; a child that has not got it would be no image. */
+/* QEMU's mapping of its memory is its own matter; a child that has not got it would be no image, and no copy (zygote.c). */
 int madvise(void *at, size_t length, int advice)
 {
-	if (advice == MADV_DONTFORK && getenv("GUEST_IMAGE_OF") != NULL)
+	if (advice == MADV_DONTFORK && (getenv("GUEST_IMAGE_OF") != NULL || getenv("ZYGOTE_FD") != NULL))
 		return 0;
 	return (int)syscall(SYS_madvise, at, length, advice);
 }

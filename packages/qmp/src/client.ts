@@ -32,11 +32,14 @@ export class QmpClient {
   /** Resolves with the reason when the connection has ended, also because QEMU ended. Never rejects. */
   readonly closed: Promise<QmpConnectionError>
 
-  /** Uses a connected stream, such as the agent's end of a socket that QEMU inherited. */
-  constructor(stream: Duplex) {
+  /**
+   * Uses a connected stream, such as the agent's end of a socket that QEMU inherited.
+   * @param isGreeted the monitor is past its greeting and `qmp_capabilities`
+   */
+  constructor(stream: Duplex, { isGreeted = false }: { readonly isGreeted?: boolean | undefined } = {}) {
     this.#transport = new LineTransport(stream, (line) => this.#receive(parseMessage(line)))
     this.closed = this.#transport.ended.then((reason) => this.#end(reason))
-    this.#ready = this.#send('qmp_capabilities', {})
+    this.#ready = isGreeted ? Promise.resolve() : this.#send('qmp_capabilities', {})
     this.#ready.catch(() => undefined)
   }
 

@@ -4,17 +4,29 @@ import { runCommand } from '../base/run-command.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import type { Step } from './step.ts'
 
-/** Builds the preload library that provides QEMU's guest memory, so that the agent can capture it. */
+const SOURCES = [
+  'guest-memory.c',
+  'memory-image.c',
+  'zygote.c',
+  'zygote-child.c',
+  'zygote-hooks.c',
+  'jail-filter.c',
+  'jail-rights.c',
+]
+const HEADERS = ['jail.h', 'zygote.h', 'zygote-process.h']
+
+/** Builds the preload library that provides QEMU's guest memory, so that the agent can capture and copy it. */
 export function guestMemoryStep(): Step {
   const native = join(repositoryRoot, 'packages/agent/native')
-  const sources = ['guest-memory.c', 'memory-image.c'].map((name) => join(native, name))
+  const sources = SOURCES.map((name) => join(native, name))
+  const inputs = [...sources, ...HEADERS.map((name) => join(native, name))]
   return {
     name: 'guest-memory',
     title: 'preload object',
     after: [],
     outputs: ['guest-memory.so'],
     maxSeconds: 60,
-    inputsHash: async () => hashTexts(...(await Promise.all(sources.map((source) => hashTree(source))))),
+    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((input) => hashTree(input))))),
     run: async (work) => {
       const output = join(work.folder, 'guest-memory.so')
       await runCommand('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, ...sources], {

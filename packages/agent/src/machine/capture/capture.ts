@@ -131,6 +131,17 @@ export async function captureDisk(
   }
 }
 
+/** Freezes the disk of a VM that stands still, and gives it a new active layer. The frozen layer may be one that others share. */
+export async function addLayer(
+  vm: Vm,
+  options: Pick<Capture, 'bake' | 'uid'>,
+  deadline: Deadline,
+): Promise<void> {
+  const next = newLayerId()
+  await attachLayer(vm, next, options, deadline)
+  await freezeDisk(vm, next, deadline)
+}
+
 /** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */
 const captureRunning: Way = async (vm, layer, options, deadline) => {
   // A guest that ends afterwards gains nothing from an image.

@@ -16,6 +16,8 @@ export interface VmProcess {
 const PROGRAMS = /^(qemu-system-|setpriv$|with-tap$)/
 /** The launcher's working directory is the VM's folder on the host. For a QEMU in a jail it is `/vm`. */
 const LAUNCHER = 'jail'
+/** The number of that descriptor. */
+const HELD_FD = 3
 const DELETED = ' (deleted)'
 
 /**
@@ -40,8 +42,15 @@ export async function findVmProcesses(root: string): Promise<VmProcess[]> {
 
 /** @returns `null` if there is none yet, or it has ended */
 async function jailedBy(launcher: ProcessIdentity): Promise<ProcessIdentity | null> {
-  const [pid] = await childrenOf(launcher)
-  return pid === undefined ? null : identifyProcess(pid)
+  const pid = (await childrenOf(launcher))[0] ?? (await heldBy(launcher))
+  return pid === null ? null : identifyProcess(pid)
+}
+
+/** The process of the process descriptor that a zygote's launcher holds (native/jail-zygote.c); `null`: none, or it has ended. */
+async function heldBy({ pid }: ProcessIdentity): Promise<number | null> {
+  const about = await readFile(`/proc/${pid}/fdinfo/${HELD_FD}`, 'utf8').catch(() => '')
+  const held = /^Pid:\s+(\d+)$/m.exec(about)?.[1]
+  return held === undefined || held === '0' ? null : Number(held)
 }
 
 async function workingDirectory(pid: number): Promise<string | null> {

@@ -13,7 +13,7 @@ import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { TapGiver } from '../vm/confinement.ts'
 import { inheritance, type Inheritance, withVhostNet } from './inheritance.ts'
 import { describeEnd, type InheritedFile, lastWords, launch, type LaunchedQemu } from '../vm/launch.ts'
-import { bootArguments, CHANNELS, FIRST_FILE_FD, IMAGE_SOCKET, restoreArguments } from '../vm/machine.ts'
+import { bootArguments, CHANNELS, FIRST_FILE_FD, IMAGE_SOCKET, restoreArguments, ZYGOTE_CHANNEL } from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
 
@@ -33,6 +33,8 @@ export interface Restore extends Inheritance {
   readonly tap: TapGiver | null
   /** `null`: QEMU loads the guest but does not run it. */
   readonly greet: Greet | null
+  /** It will be a zygote (zygote.ts). */
+  readonly makesChildren?: boolean
   /** Called as soon as QEMU's process exists. */
   readonly onLaunch?: (process: ProcessIdentity) => void
 }
@@ -114,7 +116,8 @@ export async function launchRestoring(
       bake: options.bake,
       accelerator: options.machine.accelerator,
       files: [...inherited.files, ...files],
-      preload: { path: options.preload, env: { ...inherited.env, ...imaging(options), ...env } },
+      preload: { path: options.preload, env: { ...inherited.env, ...imaging(options), ...zygoteOf(options), ...env } },
+      makesChildren: options.makesChildren,
     })
     return { launched, firstFd }
   })
@@ -130,6 +133,10 @@ function imaging({
   const socket: Record<string, string> =
     confinement.jail == null ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET } : { GUEST_IMAGE_FD: String(CHANNELS.image.fd) }
   return { ...socket, GUEST_IMAGE_OF: basename(qemu) }
+}
+
+function zygoteOf({ makesChildren }: Pick<Restore, 'makesChildren'>): Record<string, string> {
+  return makesChildren === true ? { ZYGOTE_FD: String(ZYGOTE_CHANNEL.fd) } : {}
 }
 
 /** QEMU's arguments to restore a guest's memory, or to boot the guest. */

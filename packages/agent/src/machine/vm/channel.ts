@@ -5,7 +5,7 @@
  * own folder, an attacker who broke out of a guest could replace them by links to another tenant's sockets. Without a jail,
  * QEMU makes them there nevertheless: a VM that an agent without jails started keeps them.
  */
-import { lstat } from 'node:fs/promises'
+import { lstat, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { socketPath } from '../../store/data-dir/data-dir.ts'
 import { QMP_SOCKET } from './machine.ts'
@@ -18,6 +18,11 @@ export class ForeignSocket extends Error {
 /** @param folder QEMU's working directory */
 export function channelFolder(folder: string): string {
   return `${folder}.channel`
+}
+
+/** Makes the folder in which the launcher of a jail makes the sockets. */
+export async function makeChannel(folder: string): Promise<void> {
+  await mkdir(channelFolder(folder), { recursive: true, mode: 0o700 })
 }
 
 /** Whether the launcher made the sockets of the VM in this folder. */

@@ -3,7 +3,7 @@ import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { CgroupPlace } from '../host/cgroups.ts'
 import { JAIL_BAKE, type Jail, joining } from '../host/jail.ts'
 import { channelFolder } from './channel.ts'
-import { CHANNELS, QMP_FD, TAP_FD } from './machine.ts'
+import { CHANNELS, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from './machine.ts'
 
 /** The user, groups and jail of a QEMU. */
 export interface Confinement {
@@ -22,9 +22,8 @@ export interface Confinement {
   readonly cgroup?: CgroupPlace | null
 }
 
-/** A QEMU and the settings of its jail. */
+/** The settings of a jail. */
 export interface Jailed {
-  readonly line: ProgramLine
   readonly jail: Jail
   readonly confinement: Confinement
   /** Its working directory on the host. */
@@ -36,6 +35,18 @@ export interface Jailed {
   readonly tap: string | null
   /** The descriptor that gets QEMU's process id. */
   readonly reportFd: number
+  /** It will be a zygote (native/zygote.c). */
+  readonly makesChildren?: boolean
+}
+
+/** What a child of a zygote has of each of the zygote's descriptors (native/jail-zygote.c). */
+export interface ChildDescriptors {
+  /** Pairs of a descriptor of the launcher, and the one of the zygote that it replaces. */
+  readonly over: readonly (readonly [number, number])[]
+  /** Event counters, which the child gets anew. */
+  readonly renewed: readonly number[]
+  /** The same in both. */
+  readonly shared: readonly number[]
 }
 
 export interface ProgramLine {
@@ -57,33 +68,46 @@ export function confine(line: ProgramLine, { uid, kvmGroup = null, diesWithAgent
   return { program: 'setpriv', args: [...user, ...privileges, line.program, ...line.args] }
 }
 
-/** The launcher's command line (native/jail.c). */
-export function imprison({ line, jail, confinement, folder, bake, accelerator, tap, reportFd }: Jailed): ProgramLine {
+/** The launcher's command line for a QEMU (native/jail.c). */
+export function imprison(line: ProgramLine, jailed: Jailed): ProgramLine {
+  return { program: jailed.jail.launcher, args: [...jailArguments(jailed), '--', line.program, ...line.args] }
+}
+
+/**
+ * The launcher's command line for a child of a zygote.
+ * @param socket of the zygote, relative to the child's folder because the path of a socket must be short
+ */
+export function imprisonChild(
+  zygote: { readonly socket: string; readonly pid: number },
+  { over, renewed, shared }: ChildDescriptors,
+  jailed: Jailed,
+): ProgramLine {
+  const descriptors = [
+    over.flatMap((pair) => ['--over', ...pair.map(String)]),
+    renewed.flatMap((fd) => ['--renew', String(fd)]),
+    shared.flatMap((fd) => ['--share', String(fd)]),
+  ]
+  const args = [...jailArguments(jailed), '--zygote', zygote.socket, String(zygote.pid), ...descriptors.flat()]
+  return { program: jailed.jail.launcher, args }
+}
+
+function jailArguments({ jail, confinement, folder, bake, accelerator, tap, reportFd, makesChildren }: Jailed): string[] {
   const { uid, cgroup = null, diesWithAgent = false } = confinement
   if (uid === null) throw new Error('a jail needs a user for its process')
   // Relative to the launcher's working directory, because the path of a socket must be short.
   const channel = `../${basename(channelFolder(folder))}`
-  const sockets = Object.values(CHANNELS).flatMap(({ name, fd }) => ['--listen', `${channel}/${name}`, String(fd)])
-  const options = [
-    [
-      '--root',
-      jail.root,
-      '--uid',
-      String(uid),
-      '--vm',
-      '--files',
-      String(reportFd - QMP_FD),
-      '--report',
-      String(reportFd),
-    ],
+  const sockets = [...Object.values(CHANNELS), ...(makesChildren === true ? [ZYGOTE_CHANNEL] : [])]
+  return [
+    ['--root', jail.root, '--uid', String(uid), '--vm'],
+    ['--files', String(reportFd - QMP_FD), '--report', String(reportFd)],
     bake === null ? [] : ['--bind', bake, JAIL_BAKE],
     accelerator === 'kvm' ? ['--kvm'] : [],
     diesWithAgent ? ['--with-parent'] : [],
+    makesChildren === true ? ['--makes-children'] : [],
     tap === null ? [] : ['--tap', tap, String(TAP_FD)],
-    sockets,
+    sockets.flatMap(({ name, fd }) => ['--listen', `${channel}/${name}`, String(fd)]),
     joining(cgroup),
-  ]
-  return { program: jail.launcher, args: [...options.flat(), '--', line.program, ...line.args] }
+  ].flat()
 }
 
 /** A TAP of the host, and the program that opens it for QEMU (native/with-tap.c). */

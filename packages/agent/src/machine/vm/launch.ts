@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
-import { mkdir, open, readFile, rm, type FileHandle } from 'node:fs/promises'
+import { open, readFile, rm, type FileHandle } from 'node:fs/promises'
 import { relative } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { identifyProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
 import type { Accelerator } from '@offshoot/contract/agent-api'
 import { JAIL_PRELOAD } from '../host/jail.ts'
-import { channelFolder } from './channel.ts'
-import { confine, giveTap, imprison, type Confinement, type TapGiver } from './confinement.ts'
+import { channelFolder, makeChannel } from './channel.ts'
+import { confine, giveTap, imprison, type Confinement, type ProgramLine, type TapGiver } from './confinement.ts'
 import { FIRST_FILE_FD } from './machine.ts'
 
 const LOG_TAIL_CHARS = 2000
@@ -38,6 +38,8 @@ export interface Launch {
   readonly files: readonly InheritedFile[]
   /** A shared object to load into it, and the object's variables. */
   readonly preload: { readonly path: string; readonly env: Readonly<Record<string, string>> } | null
+  /** It will be a zygote. Needs a jail. */
+  readonly makesChildren?: boolean | undefined
 }
 
 /** A path is opened for reading. `open`: the caller closes it. `socket`: the agent's end is `LaunchedQemu.socket`. */
@@ -77,26 +79,41 @@ export class QemuEnded extends Error {
 export async function launch(options: Launch): Promise<LaunchedQemu> {
   const { folder, logPath, confinement, preload } = options
   const isJailed = confinement.jail != null
+  const env =
+    preload === null
+      ? {}
+      : // A relative path, because QEMU's user may have no access to the folders above.
+        { LD_PRELOAD: isJailed ? JAIL_PRELOAD : relative(folder, preload.path), ...preload.env }
+  return startQemu({ folder, logPath, env, isJailed, files: options.files }, (reportFd) => lineOf(options, reportFd))
+}
+
+/** What a QEMU inherits, and where. */
+export interface Start extends Pick<Launch, 'folder' | 'logPath' | 'files'> {
+  readonly env: Readonly<Record<string, string>>
+  readonly isJailed: boolean
+  /** Its monitor has already been greeted: by the agent, in its zygote. */
+  readonly isGreeted?: boolean
+}
+
+/** @param lineOf gets the descriptor on which a launcher must report QEMU's process id, if there is one */
+export async function startQemu(
+  { folder, logPath, env, isJailed, files: inherited, isGreeted }: Start,
+  lineOf: (reportFd: number) => Promise<ProgramLine>,
+): Promise<LaunchedQemu> {
   const opened: FileHandle[] = []
   try {
     const log = await open(logPath, 'a', 0o600)
     opened.push(log)
     const ownLog: QemuLog = { path: logPath, start: (await log.stat()).size }
     const files: (number | 'pipe')[] = []
-    for (const inherited of options.files) files.push(await descriptorOf(inherited, opened))
+    for (const file of inherited) files.push(await descriptorOf(file, opened))
     const reportFd = FIRST_FILE_FD + files.length
-    const { program, args } = await lineOf(options, reportFd)
+    const { program, args } = await lineOf(reportFd)
     const child = spawn(program, args, {
       cwd: folder,
       detached: true,
       stdio: ['ignore', log.fd, log.fd, 'pipe', ...files, ...(isJailed ? ['pipe' as const] : [])],
-      env: {
-        PATH: process.env['PATH'] ?? '/usr/bin:/bin',
-        // A relative path, because QEMU's user may have no access to the folders above.
-        ...(preload === null
-          ? {}
-          : { LD_PRELOAD: isJailed ? JAIL_PRELOAD : relative(folder, preload.path), ...preload.env }),
-      },
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', ...env },
     })
     const ended = Promise.withResolvers<VmEnd>()
     const started = Promise.withResolvers<void>()
@@ -107,7 +124,7 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
     child.unref()
     // The fourth descriptor is one end of a socket pair; the agent has the other one (node documents pipes there as
     // duplex).
-    const qmp = new QmpClient(child.stdio[3] as Duplex)
+    const qmp = new QmpClient(child.stdio[3] as Duplex, { isGreeted })
     const pid = isJailed ? await reportedPid(child.stdio[reportFd] as Duplex) : child.pid
     const identity = pid === undefined ? null : await identifyProcess(pid)
     if (identity === null) throw await describeEnd(ownLog, await ended.promise)
@@ -126,18 +143,18 @@ export async function launch(options: Launch): Promise<LaunchedQemu> {
 }
 
 async function lineOf(
-  { qemu, args, folder, confinement, tap, bake = null, accelerator = 'tcg' }: Launch,
+  { qemu, args, folder, confinement, tap, bake = null, accelerator = 'tcg', makesChildren }: Launch,
   reportFd: number,
-) {
+): Promise<ProgramLine> {
   const line = { program: qemu, args }
-  const channel = channelFolder(folder)
   const { jail = null } = confinement
   if (jail !== null) {
-    await mkdir(channel, { recursive: true, mode: 0o700 })
-    return imprison({ line, jail, confinement, folder, bake, accelerator, tap: tap?.tap ?? null, reportFd })
+    await makeChannel(folder)
+    const place = { jail, confinement, folder, bake, accelerator, tap: tap?.tap ?? null, reportFd }
+    return imprison(line, { ...place, makesChildren: makesChildren === true })
   }
   // Sockets of an earlier VM here: the next agent would take this VM for one with a jail.
-  await rm(channel, { recursive: true, force: true })
+  await rm(channelFolder(folder), { recursive: true, force: true })
   const confined = confine(line, confinement)
   return tap === null ? confined : giveTap(confined, tap)
 }

@@ -78,6 +78,8 @@ export const CHANNELS = {
   guest: { name: GUEST_SOCKET, fd: 101 },
   image: { name: IMAGE_SOCKET, fd: 102 },
 } as const
+/** The socket on which a zygote listens for the launchers of its children (native/zygote.c). */
+export const ZYGOTE_CHANNEL = { name: 'zygote.sock', fd: 103 } as const
 /** Whether QEMU makes its sockets in its working directory or inherits them. The guest's machine is the same. */
 export type ChannelKind = 'paths' | 'inherited'
 

@@ -136,6 +136,11 @@ export class Vm {
   /** Releases the VM, which continues to run. */
   async detach(): Promise<void> {
     this.qmp.close()
+    await this.closeLink()
+  }
+
+  /** The next caller of {@link link} connects again. */
+  async closeLink(): Promise<void> {
     const link = await this.#link?.catch(() => null)
     link?.close()
   }

@@ -90,8 +90,6 @@ static void enter_namespaces(void)
 				give_up("namespace");
 			close(zygote.sources[i]);
 		}
-	if (chdir("/vm") != 0)
-		give_up("working directory");
 }
 
 /* A TAP has the settings that QEMU gave to the zygote's: it does not give them again. */
@@ -181,6 +179,9 @@ void be_child(int self)
 	step = drop_rights(zygote.request.uid);
 	if (step != NULL)
 		give_up(step);
+	/* Only the new user may enter it. */
+	if (chdir("/vm") != 0)
+		give_up("working directory");
 	/* As after the start of a program. The change of the user has taken it away. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	if (install_filter() != 0 || install_qemu_filter() != 0)

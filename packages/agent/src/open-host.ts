@@ -26,7 +26,8 @@ import { findQemu, type Qemu } from './machine/host/qemu.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
 import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
-import { makeSpareInTurn, removeSpare } from './sandbox/start/make-spare.ts'
+import { Zygotes } from './sandbox/pool/zygotes.ts'
+import { makeSpareInTurn, makeZygoteInTurn, mayHaveZygote, removeSpare } from './sandbox/start/make-spare.ts'
 import { Admission } from './sandbox/model/admission.ts'
 import { guestsWithVms } from './sandbox/model/guests-with-vms.ts'
 import type { Host, HostPlatform, HostStore } from './sandbox/model/host.ts'
@@ -122,12 +123,20 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     networkReason: reason,
     withTap: images.withTap,
   }
+  const zygotes = new Zygotes({
+    isWanted: (seed) => config.zygotes && mayHaveZygote(platform, seed),
+    make: (seed, cancelled) => makeZygoteInTurn(host, seed, cancelled),
+    remove: ({ slot, folder, zygote }) => removeSpare(platform, { slot, folder, vm: zygote.vm }),
+    log,
+  })
   const host: Host = {
     store,
     platform,
     sandboxes,
+    zygotes,
     pool: new Pool({
       memoryMib: config.pool_memory_mib,
+      zygotes,
       make: (seed, cancelled) => makeSpareInTurn(host, seed, cancelled),
       remove: (spare) => removeSpare(platform, spare),
       isBusy: () => host.gates.restores.isBusy,

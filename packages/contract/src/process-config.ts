@@ -114,6 +114,8 @@ export const agentConfig = z.strictObject({
   max_upload_bytes: maxUploadBytes,
   /** MiB of guest memory in the warm pool, whose VMs are restored in advance. 0: no pool. */
   pool_memory_mib: z.int().min(0).default(512),
+  /** Whether guests in the pool may be copies of one that has run common programs (docs/isolation.md). Under emulation only. */
+  zygotes: z.boolean().default(true),
   /**
    * Maximum committed MiB of all VMs; each counts with its full cgroup limit. Most VMs are idle, so overcommit is safe:
    * `null` is 8 times the host's memory. A create or wake beyond it is answered 507.

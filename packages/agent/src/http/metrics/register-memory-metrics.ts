@@ -54,8 +54,11 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
   })
 }
 
-async function ownMemoryOfVms({ sandboxes, pool }: Host): Promise<number> {
-  const vms = [...[...sandboxes.values()].map(({ vm }) => vm), ...pool.spares.map(({ vm }) => vm)]
+async function ownMemoryOfVms({ sandboxes, pool, zygotes }: Host): Promise<number> {
+  const vms = [
+    ...[...sandboxes.values()].map(({ vm }) => vm),
+    ...[...pool.spares, ...zygotes.all.map(({ zygote }) => zygote)].map(({ vm }) => vm),
+  ]
   // A VM that ends meanwhile counts as 0.
   const sizes = vms.flatMap((vm) => (vm === null ? [] : ownMemoryMib(vm.process.pid).catch(() => 0)))
   return (await Promise.all(sizes)).reduce((sum, mib) => sum + mib, 0)

@@ -6,19 +6,34 @@ import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/gue
 import type { NetworkKind } from '../vm/machine.ts'
 
 const MAX_OUTPUT_BYTES = 4096
+/** What sandboxes run first, if the image has it. None of it writes a file. */
+const FAMILIAR = [
+  ['/bin/sh', '-c', 'cat; sync'],
+  ['node', '-v'],
+  ['node', '-e', 'console.log(process.version)'],
+  ['python3', '-B', '-c', 'print(1)'],
+  ['git', '--version'],
+] as const
 
 /**
- * Warms the page cache of a quiesced guest: it takes an identity and runs a shell, as every sandbox does first. The pages are
- * then in the baked memory, which all sandboxes share, and no sandbox has to read them from disk.
+ * Warms the page cache of a quiesced guest: it takes an identity and runs what sandboxes run first. The pages are then in the
+ * baked memory, which all sandboxes share, and no sandbox has to read them from disk.
  */
 export async function warmGuest(link: GuestLink, network: NetworkKind, deadline: Deadline): Promise<void> {
   await link.refresh(guestIdentity(PLACEHOLDER_ID, {}, network === 'tap' ? PLACEHOLDER_NETWORK : null), deadline)
     .settled
-  const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
-  await runCommand(link, { argv: ['/bin/sh', '-c', 'cat; sync'] }, options).catch((error: unknown) => {
-    // The image may have no shell.
-    if (!(error instanceof GuestRunError)) throw error
-  })
+  await runFamiliarPrograms(link, deadline)
   await link.files.sync({ deadline })
   deadline.throwIfOver()
+}
+
+/** Runs those programs once. @throws GuestLinkLost, DeadlineExceeded */
+export async function runFamiliarPrograms(link: GuestLink, deadline: Deadline): Promise<void> {
+  const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
+  for (const argv of FAMILIAR) {
+    await runCommand(link, { argv: [...argv] }, options).catch((error: unknown) => {
+      // The image may not have it.
+      if (!(error instanceof GuestRunError)) throw error
+    })
+  }
 }

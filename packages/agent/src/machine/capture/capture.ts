@@ -131,15 +131,16 @@ export async function captureDisk(
   }
 }
 
-/** Freezes the disk of a VM that stands still, and gives it a new active layer. The frozen layer may be one that others share. */
+/** Freezes the disk of a VM that stands still, and gives it a new active layer. */
 export async function addLayer(
   vm: Vm,
-  options: Pick<Capture, 'bake' | 'uid'>,
+  options: Pick<Capture, 'bake' | 'uid' | 'layers'>,
   deadline: Deadline,
 ): Promise<void> {
   const next = newLayerId()
   await attachLayer(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
+  await adoptFrozen(vm, options.layers)
 }
 
 /** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */

@@ -13,7 +13,14 @@ import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { TapGiver } from '../vm/confinement.ts'
 import { inheritance, type Inheritance, withVhostNet } from './inheritance.ts'
 import { describeEnd, type InheritedFile, lastWords, launch, type LaunchedQemu } from '../vm/launch.ts'
-import { bootArguments, CHANNELS, FIRST_FILE_FD, IMAGE_SOCKET, restoreArguments, ZYGOTE_CHANNEL } from '../vm/machine.ts'
+import {
+  bootArguments,
+  CHANNELS,
+  FIRST_FILE_FD,
+  IMAGE_SOCKET,
+  restoreArguments,
+  ZYGOTE_CHANNEL,
+} from '../vm/machine.ts'
 import { Vm } from '../vm/vm.ts'
 import { addVolumes } from '../vm/volume-devices.ts'
 

@@ -3,16 +3,19 @@ import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { addLayer } from '../capture/capture.ts'
-import type { Jail } from '../host/jail.ts'
+import { JAIL_VM, type Jail } from '../host/jail.ts'
 import { stopHeld } from '../guest/hold.ts'
 import { channelFolder, makeChannel } from '../vm/channel.ts'
 import { type ChildDescriptors, imprisonChild } from '../vm/confinement.ts'
-import { type InheritedFile, startQemu } from '../vm/launch.ts'
+import { type InheritedFile, type LaunchedQemu, startQemu } from '../vm/launch.ts'
 import { CHANNELS, CONSOLE, FIRST_FILE_FD, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from '../vm/machine.ts'
 import { type OpenDescriptor, openDescriptors } from '../vm/open-descriptors.ts'
 import { Vm } from '../vm/vm.ts'
 import type { Layers } from '../../store/disks/layers.ts'
-import type { LayerId } from '../../store/disks/layer-id.ts'
+import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import { bakeFiles } from '../../store/bakes/bake-files.ts'
+import { addActiveLayer } from '../disks/active-layer.ts'
 import { explainFailure, restore, type Restore } from './restore.ts'
 
 /** Milliseconds between two looks whether QEMU has closed the agent's connections. */
@@ -22,8 +25,10 @@ const KILL_MS = 5000
 /** Descriptors that the launcher of a child opens anew, under the same numbers. */
 const LAUNCHER_OPENS: ReadonlySet<number> = new Set([TAP_FD, ...Object.values(CHANNELS).map(({ fd }) => fd)])
 
-export interface ZygoteOptions
-  extends Omit<Restore, 'checkpoint' | 'volumes' | 'boot' | 'isDurable' | 'makesChildren' | 'layers'> {
+export interface ZygoteOptions extends Omit<
+  Restore,
+  'checkpoint' | 'volumes' | 'boot' | 'isDurable' | 'makesChildren' | 'layers'
+> {
   readonly layers: Layers
 }
 /** Where a child runs: as for a restore. Its machine and its disk are the zygote's. */
@@ -37,14 +42,22 @@ export type ZygoteChild = Pick<Restore, 'folder' | 'logPath' | 'confinement' | '
  */
 export class Zygote {
   readonly vm: Vm
-  /** The layer with what the guest wrote while it was prepared. It is frozen, and below the disk of every child. */
-  readonly layer: LayerId
   readonly #options: ZygoteOptions
+  /**
+   * Its disk: a frozen layer with what the guest wrote while it was prepared, and an empty one. A child gets an empty layer of its
+   * own in the place of that, which it freezes at once. So all children have the same two layers below their disks.
+   */
+  readonly #disk: DiskChain
 
-  private constructor(options: ZygoteOptions, vm: Vm, layer: LayerId) {
+  private constructor(options: ZygoteOptions, vm: Vm, disk: DiskChain) {
     this.#options = options
     this.vm = vm
-    this.layer = layer
+    this.#disk = disk
+  }
+
+  /** The layers below the disk of every child. They are needed as long as the zygote exists. */
+  get layers(): readonly LayerId[] {
+    return [...this.#disk.layers, this.#disk.active]
   }
 
   /**
@@ -59,11 +72,10 @@ export class Zygote {
     try {
       await prepare(vm)
       await stopHeld(vm, deadline)
-      const layer = vm.disk?.active
-      if (layer === undefined) throw new Error('a VM without layers cannot be a zygote')
-      await options.layers.adopt(vm.folder, { active: layer, layers: [layer] })
+      await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
+      if (vm.disk === null) throw new Error('a VM without layers cannot be a zygote')
       await vm.closeLink()
-      return new Zygote(options, vm, layer)
+      return new Zygote(options, vm, vm.disk)
     } catch (error) {
       const cause = await explainFailure(vm, error)
       await vm.kill(Deadline.after(KILL_MS, 'end of a zygote that did not start'))
@@ -78,34 +90,38 @@ export class Zygote {
   async fork(child: ZygoteChild, deadline: Deadline): Promise<Vm> {
     const { jail = null } = child.confinement
     if (jail === null) throw new Error('a child of a zygote needs a jail')
+    const { bake, layers } = this.#options
+    const { folder, confinement } = child
+    const place = { bake, uid: confinement.uid }
+    await addActiveLayer(folder, this.#disk.active, { ...place, empty: bakeFiles(bake).overlay, isDurable: false })
     const console = await newConsole(child)
     try {
-      return await this.#forkWith(child, jail, console, deadline)
+      const launched = await this.#launch(child, jail, console, deadline)
+      const vm = new Vm(folder, launched, this.#disk)
+      try {
+        await addLayer(vm, { ...place, layers }, deadline)
+        return vm
+      } catch (error) {
+        const cause = await explainFailure(vm, error)
+        await vm.kill(Deadline.after(KILL_MS, 'end of a child of a zygote'))
+        throw cause
+      }
     } finally {
       await console.close()
     }
   }
 
-  async #forkWith(child: ZygoteChild, jail: Jail, console: FileHandle, deadline: Deadline): Promise<Vm> {
-    const { files, descriptors } = await this.#plan(console, deadline)
-    const socket = relative(child.folder, join(channelFolder(this.vm.folder), ZYGOTE_CHANNEL.name))
-    const zygote = { socket, pid: this.vm.process.pid }
+  async #launch(child: ZygoteChild, jail: Jail, console: FileHandle, deadline: Deadline): Promise<LaunchedQemu> {
     const { folder, logPath, confinement, tap } = child
+    const { files, descriptors } = await this.#plan(child, console, deadline)
+    const socket = relative(folder, join(channelFolder(this.vm.folder), ZYGOTE_CHANNEL.name))
+    const zygote = { socket, pid: this.vm.process.pid }
     const start = { folder, logPath, files, env: {}, isJailed: true, isGreeted: true }
-    const launched = await startQemu(start, async (reportFd) => {
+    return startQemu(start, async (reportFd) => {
       await makeChannel(folder)
       const place = { jail, confinement, folder, tap: tap?.tap ?? null, reportFd }
       return imprisonChild(zygote, descriptors, { ...place, bake: this.#options.bake, accelerator: 'tcg' })
     })
-    const vm = new Vm(folder, launched, { active: this.layer, layers: [] })
-    try {
-      await addLayer(vm, { bake: this.#options.bake, uid: confinement.uid }, deadline)
-      return vm
-    } catch (error) {
-      const cause = await explainFailure(vm, error)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a child of a zygote'))
-      throw cause
-    }
   }
 
   async end(deadline: Deadline): Promise<void> {
@@ -114,21 +130,26 @@ export class Zygote {
 
   /** What the child gets for each open file of the zygote. @throws Error if there is one that it must not have */
   async #plan(
+    { folder }: ZygoteChild,
     console: FileHandle,
     deadline: Deadline,
   ): Promise<{ files: InheritedFile[]; descriptors: ChildDescriptors }> {
     const { layers } = this.#options
+    const { active, layers: frozen } = this.#disk
     const files: InheritedFile[] = []
     const over: [number, number][] = [[QMP_FD, QMP_FD]]
     const renewed: number[] = []
     const shared: number[] = []
-    const disk = await layers.inode(this.layer)
     const replace = (fd: number, file: InheritedFile) => over.push([FIRST_FILE_FD + files.push(file) - 1, fd])
-    for (const { fd, name, inode, isWritable } of await this.#openFiles(deadline)) {
+    // QEMU names its disk's files as it opened them: in its working directory.
+    const written = new Map(frozen.map((id) => [join(JAIL_VM, fileOfLayer(id)), id]))
+    for (const { fd, name, isWritable } of await this.#openFiles(deadline)) {
+      const layer = written.get(name)
       if (fd === QMP_FD || fd === ZYGOTE_CHANNEL.fd || LAUNCHER_OPENS.has(fd)) continue
       if (fd === 1 || fd === 2) over.push([fd, fd])
-      else if (inode === disk) replace(fd, layers.path(this.layer))
-      else if (name.endsWith(`/${CONSOLE}`)) replace(fd, { open: console })
+      else if (layer !== undefined) replace(fd, layers.path(layer))
+      else if (name === join(JAIL_VM, fileOfLayer(active))) replace(fd, { writable: join(folder, fileOfLayer(active)) })
+      else if (name === join(JAIL_VM, CONSOLE)) replace(fd, { open: console })
       else if (name === 'anon_inode:[eventfd]') renewed.push(fd)
       else if (name === 'anon_inode:[signalfd]' || !isWritable || name === '/dev/null') shared.push(fd)
       else throw new Error(`QEMU has ${name} open, which its children must not have`)

@@ -21,7 +21,12 @@ describe('a zygote', () => {
       host.deadline,
     )
     const begun = performance.now()
-    const child = await zygote.fork(await host.restoreOptions(), host.deadline).catch(async (error) => { console.log(zygote.vm.hasEnded, await lastWords(zygote.vm.log!)); const end = await Promise.race([zygote.vm.ended, new Promise((r) => setTimeout(r, 1000))]); console.log(end); throw error })
+    const child = await zygote.fork(await host.restoreOptions(), host.deadline).catch(async (error) => {
+      console.log(zygote.vm.hasEnded, await lastWords(zygote.vm.log!))
+      const end = await Promise.race([zygote.vm.ended, new Promise((r) => setTimeout(r, 1000))])
+      console.log(end)
+      throw error
+    })
     console.log('fork ms', performance.now() - begun)
     await continueReleased(child, host.deadline)
     console.log('released', performance.now() - begun)

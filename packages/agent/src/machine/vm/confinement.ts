@@ -91,7 +91,16 @@ export function imprisonChild(
   return { program: jailed.jail.launcher, args }
 }
 
-function jailArguments({ jail, confinement, folder, bake, accelerator, tap, reportFd, makesChildren }: Jailed): string[] {
+function jailArguments({
+  jail,
+  confinement,
+  folder,
+  bake,
+  accelerator,
+  tap,
+  reportFd,
+  makesChildren,
+}: Jailed): string[] {
   const { uid, cgroup = null, diesWithAgent = false } = confinement
   if (uid === null) throw new Error('a jail needs a user for its process')
   // Relative to the launcher's working directory, because the path of a socket must be short.

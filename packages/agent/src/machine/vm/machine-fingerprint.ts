@@ -13,9 +13,12 @@ export interface FingerprintInputs {
   readonly bootHash: string
 }
 
+/** Raise it when the memory of a bake has other pages in its cache (`bakes/warm-guest.ts`). */
+const WARMTH_VERSION = 1
+
 /** A hash of everything that a bake depends on. If it changes, the template is baked again. */
 export async function fingerprint({ imageVersion, bootHash, ...inputs }: FingerprintInputs): Promise<string> {
-  return digest({ ...(await machineParts(inputs)), bootHash, imageVersion })
+  return digest({ ...(await machineParts(inputs)), bootHash, imageVersion, warmth: WARMTH_VERSION })
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Host } from './host.ts'
 
-/** Memory sizes in MiB of the guests that have a VM now: of sandboxes and of spares. */
-export function guestsWithVms({ sandboxes, pool }: Host): number[] {
+/** Memory sizes in MiB of the guests that have a VM now: of sandboxes, spares and zygotes. */
+export function guestsWithVms({ sandboxes, pool, zygotes }: Host): number[] {
   const running = [...sandboxes.values()].filter(({ vm }) => vm !== null)
   return [
     ...running.map(({ manifest }) => manifest.memory_mb),
-    ...pool.spares.map(({ seed }) => seed.manifest.memory_mb),
+    ...[...pool.spares, ...zygotes.all].map(({ seed }) => seed.manifest.memory_mb),
   ]
 }

@@ -16,6 +16,7 @@ import type { GuestNetwork } from '../../machine/network/guest-network.ts'
 import type { UsageWatch } from './usage-watch.ts'
 import type { Snapshots } from '../../store/snapshots/snapshots.ts'
 import type { Pool } from '../pool/pool.ts'
+import type { Zygotes } from '../pool/zygotes.ts'
 import type { BakedTemplate } from '../../machine/bakes/bakes.ts'
 import type { BuiltTemplates } from '../../store/templates/built-templates.ts'
 import type { Volumes } from '../../store/volumes/volumes.ts'
@@ -33,6 +34,8 @@ export interface Host {
   readonly platform: HostPlatform
   readonly sandboxes: Map<SandboxId, Sandbox>
   readonly pool: Pool
+  /** From which the pool's spares are copied. */
+  readonly zygotes: Zygotes
   readonly gates: Gates
   readonly usage: UsageWatch
   readonly log: Logger

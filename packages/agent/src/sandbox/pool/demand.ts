@@ -39,6 +39,12 @@ export class Demand {
     return neediest
   }
 
+  /** The seeds of the templates of which this many sandboxes were created lately, the most asked for first. */
+  popular(creates: number): Seed[] {
+    const asked = [...this.#asked.values()].filter(({ timesMs }) => timesMs.length >= creates)
+    return asked.toSorted((a, b) => b.timesMs.length - a.timesMs.length).map(({ seed }) => seed)
+  }
+
   forget(isMeant: (bake: string) => boolean): void {
     for (const bake of this.#asked.keys()) if (isMeant(bake)) this.#asked.delete(bake)
   }

@@ -1,30 +1,47 @@
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Seed } from './seed.ts'
 import { Pool, type PoolOptions } from './pool.ts'
-import type { Spare } from './spare.ts'
+import type { PoolZygote, Spare } from './spare.ts'
+import { Zygotes } from './zygotes.ts'
 
 const seed = { manifest: { bake: 'minimal/1', template: 'minimal' }, checkpoint: null } as unknown as Seed
 const SPARE_MIB = 40
+const ZYGOTE_MIB = 200
 let made: (Spare & { end: () => void })[]
 let removed: Spare[]
-let host: { isBusy: boolean; isShort: boolean; hasMemory: boolean; refusesRemoval: boolean }
+let removedZygotes: PoolZygote[]
+let host: { isBusy: boolean; isShort: boolean; hasMemory: boolean; refusesRemoval: boolean; allowsZygotes: boolean }
 
 beforeEach(() => {
   vi.useFakeTimers()
   made = []
   removed = []
-  host = { isBusy: false, isShort: false, hasMemory: true, refusesRemoval: false }
+  removedZygotes = []
+  host = { isBusy: false, isShort: false, hasMemory: true, refusesRemoval: false, allowsZygotes: false }
 })
 afterEach(() => vi.useRealTimers())
 
 function poolOf(change: Partial<PoolOptions> = {}): Pool {
+  const zygotes = new Zygotes({
+    isWanted: () => host.allowsZygotes,
+    make: async (wanted) => {
+      const { promise, resolve } = Promise.withResolvers<unknown>()
+      const zygote = { vm: { ended: promise }, end: () => resolve(null) }
+      return { seed: wanted, memoryMib: ZYGOTE_MIB, zygote } as unknown as PoolZygote
+    },
+    remove: async (zygote) => void removedZygotes.push(zygote),
+    log: pino({ level: 'silent' }),
+  })
   const pool = new Pool({
     memoryMib: 512,
+    zygotes,
     make: async (wanted) => {
       if (!host.hasMemory) return null
       const { promise, resolve } = Promise.withResolvers<unknown>()
-      const spare = { seed: wanted, memoryMib: SPARE_MIB, vm: { ended: promise }, end: () => resolve(null) }
+      const isCopy = zygotes.of(wanted) !== null
+      const vm = { ended: promise }
+      const spare = { seed: wanted, memoryMib: SPARE_MIB, isCopy, vm, end: () => resolve(null) }
       made.push(spare as unknown as (typeof made)[number])
       return spare as unknown as Spare
     },
@@ -161,4 +178,38 @@ it('leaves no spare when it is closed, not even the one being made', async () =>
   expect(removed).toEqual([late])
   await vi.advanceTimersByTimeAsync(5000)
   expect(pool.spares).toEqual([])
+})
+
+describe('a zygote', () => {
+  beforeEach(() => (host.allowsZygotes = true))
+
+  it('is made after several creates of its template; copies of it replace the other spares and are taken first', async () => {
+    const pool = poolOf()
+    await ask(pool, 2)
+    expect(made.map(({ isCopy }) => isCopy)).toEqual([false, false])
+    await ask(pool, 1)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(pool.spares.every(({ isCopy }) => isCopy)).toBe(true)
+    expect(removed.every(({ isCopy }) => !isCopy)).toBe(true)
+    expect(pool.take(seed)?.isCopy).toBe(true)
+  })
+
+  it('is not made without room for it', async () => {
+    const pool = poolOf({ memoryMib: 250 })
+    await ask(pool, 4)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(pool.spares.some(({ isCopy }) => isCopy)).toBe(false)
+  })
+
+  it('is evicted after the spares, and ends with the pool', async () => {
+    const pool = poolOf()
+    await ask(pool, 4)
+    await vi.advanceTimersByTimeAsync(20_000)
+    while (pool.spares.length > 0) expect(await pool.evictOne()).toBe(true)
+    expect(removedZygotes).toHaveLength(0)
+    expect(await pool.evictOne()).toBe(true)
+    expect(removedZygotes).toHaveLength(1)
+    expect(await pool.evictOne()).toBe(false)
+    await pool.close()
+  })
 })

@@ -6,14 +6,16 @@
  *
  * Invariants:
  *  - Each spare is in one list, or belongs to the caller that took it. It is taken once.
- *  - The memory of all spares stays below a limit.
+ *  - The memory of all spares and zygotes stays below a limit.
  *  - The agent makes a spare only while it restores no sandbox.
  *  - Only templates with recent creates have spares; the more creates, the more spares.
+ *  - A template with several recent creates gets a zygote, from which its spares are copied, if there is room for one.
  */
 import type { Logger } from 'pino'
 import type { Seed } from './seed.ts'
 import { Demand } from './demand.ts'
 import type { Spare } from './spare.ts'
+import { EXPECTED_ZYGOTE_MIB, type Zygotes } from './zygotes.ts'
 
 /** Milliseconds between two checks whether to make or evict a spare. */
 const LOOK_MS = 200
@@ -21,10 +23,13 @@ const LOOK_MS = 200
 const RETRY_MS = 10_000
 /** Estimated MiB of the first spare. Later estimates use the average of the existing ones. */
 const EXPECTED_MIB = 64
+/** Recent creates of a template before it gets a zygote. */
+const CREATES_FOR_ZYGOTE = 3
 
 export interface PoolOptions {
-  /** Memory limit of all spares together; 0 disables the pool. */
+  /** Memory limit of all spares and zygotes together; 0 disables the pool. */
   readonly memoryMib: number
+  readonly zygotes: Zygotes
   /** `null` if the host lacks the memory. */
   readonly make: (seed: Seed, cancelled: AbortSignal) => Promise<Spare | null>
   readonly remove: (spare: Spare) => Promise<void>
@@ -65,9 +70,19 @@ export class Pool {
   take(seed: Seed): Spare | null {
     if (this.#options.memoryMib === 0 || seed.checkpoint !== null) return null
     this.#demand.note(seed)
-    const spare = this.#waiting.get(seed.manifest.bake)?.shift() ?? null
+    const spare = this.#best(seed.manifest.bake)
     this.taken[spare === null ? 'misses' : 'hits']++
     return spare
+  }
+
+  /** Takes the oldest spare of a template, copies of a zygote first. */
+  #best(bake: string): Spare | null {
+    const waiting = this.#waiting.get(bake) ?? []
+    const at = Math.max(
+      0,
+      waiting.findIndex(({ isCopy }) => isCopy),
+    )
+    return waiting.splice(at, 1)[0] ?? null
   }
 
   /** The waiting spares, oldest first within a template. */
@@ -75,11 +90,19 @@ export class Pool {
     return [...this.#waiting.values()].flat()
   }
 
-  /** Evicts one waiting spare, or cancels the one being made, to free memory for a sandbox. @returns whether memory was freed */
+  /**
+   * Evicts one waiting spare, or else a zygote, or cancels what is being made, to free memory for a sandbox.
+   * @returns whether memory was freed
+   */
   async evictOne(): Promise<boolean> {
     const spare = this.spares.at(0)
     if (spare !== undefined) {
       await this.#discard(spare, 'discarded for its memory')
+      return true
+    }
+    const [zygote] = this.#options.zygotes.all
+    if (zygote !== undefined) {
+      await this.#options.zygotes.discard(zygote, 'discarded for its memory')
       return true
     }
     const [leaving] = this.#leaving
@@ -94,6 +117,7 @@ export class Pool {
     this.#demand.forget(isMeant)
     const meant = this.spares.filter(({ seed }) => isMeant(seed.manifest.bake))
     await Promise.all(meant.map((spare) => this.#discard(spare, 'its template is no more')))
+    await this.#discardZygotes(isMeant, 'its template is no more')
   }
 
   /** Evicts all spares and makes no more. */
@@ -102,6 +126,7 @@ export class Pool {
     clearInterval(this.#timer)
     await this.#looking
     await Promise.all(this.spares.map((spare) => this.#discard(spare, 'the agent ends')))
+    await this.#options.zygotes.close()
   }
 
   #look(): void {
@@ -117,14 +142,25 @@ export class Pool {
     await this.#evictUnneeded()
     if (this.#options.isBusy() || performance.now() < this.#retryAtMs) return
     await this.#removeAll(this.#unremoved.splice(0))
-    const seed = this.#demand.neediest((bake) => this.#waiting.get(bake)?.length ?? 0)
-    if (seed === null || !this.#hasRoom()) return
+    const seed = this.#demand.neediest((bake) => this.#countOf(bake))
+    if (seed !== null && this.#hasRoom()) return this.#cancellable(async (cancelled) => this.#make(seed, cancelled))
+    const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
+    if (popular !== null && this.#usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib)
+      await this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
+  }
+
+  /** Spares that need not be replaced: with a zygote, only its copies. */
+  #countOf(bake: string): number {
+    const waiting = this.#waiting.get(bake) ?? []
+    const hasZygote = this.#options.zygotes.all.some(({ seed }) => seed.manifest.bake === bake)
+    return waiting.filter(({ isCopy }) => isCopy || !hasZygote).length
+  }
+
+  async #cancellable(make: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
     const making = new AbortController()
     this.#making = making
     try {
-      const spare = await this.#options.make(seed, AbortSignal.any([this.#closing.signal, making.signal]))
-      if (spare === null) this.#retryAtMs = performance.now() + RETRY_MS
-      else this.#add(spare)
+      await make(AbortSignal.any([this.#closing.signal, making.signal]))
     } catch (error) {
       if (!making.signal.aborted) throw error
       this.#retryAtMs = performance.now() + RETRY_MS
@@ -133,17 +169,34 @@ export class Pool {
     }
   }
 
+  async #make(seed: Seed, cancelled: AbortSignal): Promise<void> {
+    const spare = await this.#options.make(seed, cancelled)
+    if (spare === null) {
+      this.#retryAtMs = performance.now() + RETRY_MS
+      return
+    }
+    this.#add(spare)
+    const replaced = this.spares.find(
+      ({ seed: other, isCopy }) => other.manifest.bake === seed.manifest.bake && !isCopy && spare.isCopy,
+    )
+    if (replaced !== undefined) await this.#discard(replaced, 'replaced by a copy of a zygote')
+  }
+
   #add(spare: Spare): void {
     const { bake } = spare.seed.manifest
     this.#waiting.set(bake, [...(this.#waiting.get(bake) ?? []), spare])
     void spare.vm.ended.then(async () => this.#discard(spare, 'its VM has ended'))
   }
 
+  get #usedMib(): number {
+    return this.spares.reduce((sum, { memoryMib }) => sum + memoryMib, this.#options.zygotes.memoryMib)
+  }
+
   #hasRoom(): boolean {
     const { spares } = this
-    const usedMib = spares.reduce((sum, { memoryMib }) => sum + memoryMib, 0)
-    const nextMib = spares.length === 0 ? EXPECTED_MIB : usedMib / spares.length
-    return usedMib + nextMib <= this.#options.memoryMib
+    const sparesMib = spares.reduce((sum, { memoryMib }) => sum + memoryMib, 0)
+    const nextMib = spares.length === 0 ? EXPECTED_MIB : sparesMib / spares.length
+    return this.#usedMib + nextMib <= this.#options.memoryMib
   }
 
   /** Evicts spares of templates without recent creates, and all spares while the host is short of memory. */
@@ -152,8 +205,16 @@ export class Pool {
       for (const spare of this.spares.filter(({ seed }) => seed.manifest.bake === bake))
         await this.#discard(spare, 'not asked for any more')
       this.#waiting.delete(bake)
+      await this.#discardZygotes((each) => each === bake, 'not asked for any more')
     }
-    while (this.spares.length > 0 && (await this.#options.isShort())) await this.evictOne()
+    const hasAny = () => this.spares.length > 0 || this.#options.zygotes.all.length > 0
+    while (hasAny() && (await this.#options.isShort())) await this.evictOne()
+  }
+
+  async #discardZygotes(isMeant: (bake: string) => boolean, why: string): Promise<void> {
+    const { zygotes } = this.#options
+    for (const zygote of zygotes.all.filter(({ seed }) => isMeant(seed.manifest.bake)))
+      await zygotes.discard(zygote, why)
   }
 
   async #discard(spare: Spare, why: string): Promise<void> {

@@ -16,6 +16,7 @@ let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create(undefined, {
     pool_memory_mib: 256,
+    zygotes: false,
     commit_limit_mib: 4 * vmLimitMib(GUEST_MIB),
   })
   await agent.start()

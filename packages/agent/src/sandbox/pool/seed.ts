@@ -18,6 +18,8 @@ export interface Seed {
   readonly devices: readonly MachineDevice[]
   readonly guestIp: string | null
   readonly bootMode: BootMode
+  /** Its image came with the product, so no stranger's code runs in a guest that no sandbox has yet. */
+  readonly isTrusted: boolean
   readonly checkpoint: Restore['checkpoint']
   /** Variables of the template, which those of the sandbox override; `keep`: the guest's own, if the sandbox sets none. */
   readonly env: GuestIdentity['env']
@@ -40,6 +42,7 @@ export function seedOfTemplate({ image, manifest }: BakedTemplate): Seed {
     guestIp: manifest.guest_ip,
     devices: [],
     bootMode: 'snapshot',
+    isTrusted: image.title === undefined,
     checkpoint: null,
     env: image.env ?? {},
   }
@@ -75,6 +78,7 @@ export function seedOfSnapshot(
     guestIp: guest_ip,
     devices: (bootMode === 'fork' ? inherited : withoutVolumes)(devices),
     bootMode,
+    isTrusted: false,
     checkpoint: { folder: memory.folder, bases: memory.bases, layers },
     env: 'keep',
   }

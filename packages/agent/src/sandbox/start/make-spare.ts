@@ -3,8 +3,11 @@ import { makeSandboxFolder, removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { ownMemoryMib } from '../../machine/host/process-memory.ts'
-import { bootVm } from './boot-vm.ts'
+import { runFamiliarPrograms } from '../../machine/bakes/warm-guest.ts'
+import { unsharedMemoryMib } from '../../machine/host/process-memory.ts'
+import type { Greet } from '../../machine/restore/restore.ts'
+import { Zygote } from '../../machine/restore/zygote.ts'
+import { bootVm, prepareVm, type VmPlace } from './boot-vm.ts'
 import type { Host, HostPlatform } from '../model/host.ts'
 import type { Seed } from '../pool/seed.ts'
 import { networkIdentity } from './slot-network.ts'
@@ -12,7 +15,7 @@ import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { stopHeld } from '../../machine/guest/hold.ts'
 import { setLowPriorityUntil } from '../../machine/vm/priority.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import type { Spare } from '../pool/spare.ts'
+import type { PoolZygote, Spare } from '../pool/spare.ts'
 
 const RESTORE_MS = 30_000
 const KILL_MS = 10_000
@@ -21,12 +24,31 @@ const LOW_PRIORITY_MS = 2000
 
 /** Makes a spare after the restores before it. @returns `null` if the host has too little memory or disk space */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
+  return inTurn(host, seed, cancelled, async () => {
+    const zygote = host.zygotes.of(seed)
+    const copy = zygote === null ? null : await copyZygote(host, zygote, cancelled)
+    return copy ?? (await makeSpare(host, seed, cancelled))
+  })
+}
+
+/** Whether spares may be copied from a zygote (native/zygote.c). Under KVM they may not, and need not: nothing is translated. */
+export function mayHaveZygote({ machines, qemus }: HostPlatform, { isTrusted, manifest }: Seed): boolean {
+  const isEmulated = machines.of(manifest).accelerator === 'tcg'
+  return isTrusted && isEmulated && !manifest.durable && qemus.current.jail !== null && process.arch === 'x64'
+}
+
+/** Makes a zygote, likewise. */
+export async function makeZygoteInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<PoolZygote | null> {
+  return inTurn(host, seed, cancelled, async () => makeZygote(host, seed, cancelled))
+}
+
+async function inTurn<T>(host: Host, seed: Seed, cancelled: AbortSignal, make: () => Promise<T>): Promise<T | null> {
   const { admission, restores } = host.gates
   if ((await host.store.room.look()).state === 'refusing') return null
   const release = await admission.admitSpare(seed.manifest.memory_mb)
   if (release === null) return null
   try {
-    return await restores.run(() => makeSpare(host, seed, cancelled), cancelled)
+    return await restores.run(make, cancelled)
   } finally {
     release()
   }
@@ -37,42 +59,106 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
  * stops it. If this fails, it leaves nothing behind.
  */
 async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare> {
+  return inSlot(host, cancelled, async ({ id, slot, folder, made, deadline }) => {
+    const vm = await bootVm(
+      host,
+      // Its sandbox decides about egress and limits later. The spare is stopped until then.
+      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], lowPriorityUntil: made },
+      {
+        checkpoint: null,
+        known: [],
+        onLaunch: (process) => setLowPriorityUntil(made, process),
+        greet: firstIdentity(host, id, slot),
+      },
+      deadline,
+    )
+    await orKill(vm, stopHeld(vm, deadline))
+    return { seed, slot, folder, vm, memoryMib: await unsharedMemoryMib(vm.process.pid), isCopy: false }
+  })
+}
+
+/**
+ * Restores a template's guest and lets it run what sandboxes run first, so that copies of it need not translate that. It reaches
+ * no network.
+ */
+async function makeZygote(host: Host, seed: Seed, cancelled: AbortSignal): Promise<PoolZygote> {
+  return inSlot(host, cancelled, async ({ id, slot, folder, made, deadline }) => {
+    const place: VmPlace = { ...seed.manifest, egress: 'none', limits: null, slot, folder, devices: [] }
+    const options = await prepareVm(host, { ...place, lowPriorityUntil: made })
+    const zygote = await Zygote.start(
+      {
+        ...options,
+        layers: host.store.layers,
+        confinement: { ...options.confinement, diesWithAgent: true },
+        onLaunch: (process) => setLowPriorityUntil(made, process),
+        greet: firstIdentity(host, id, slot),
+      },
+      async (vm) => runFamiliarPrograms(await vm.link(deadline), deadline),
+      deadline,
+    )
+    return { seed, slot, folder, zygote, memoryMib: await unsharedMemoryMib(zygote.vm.process.pid) }
+  })
+}
+
+/** @returns `null` if it failed. The zygote is given up then */
+async function copyZygote(host: Host, source: PoolZygote, cancelled: AbortSignal): Promise<Spare | null> {
+  const { seed, zygote } = source
+  try {
+    return await inSlot(host, cancelled, async ({ slot, folder, deadline }) => {
+      const place: VmPlace = { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [] }
+      const vm = await zygote.fork(await prepareVm(host, place), deadline)
+      return { seed, slot, folder, vm, memoryMib: await unsharedMemoryMib(vm.process.pid), isCopy: true }
+    })
+  } catch (error) {
+    cancelled.throwIfAborted()
+    host.log.warn({ err: error, template: seed.manifest.template }, 'zygote could not be copied: restoring a guest')
+    await host.zygotes.discard(source, 'it could not be copied')
+    return null
+  }
+}
+
+interface SpareSlot extends Pick<Spare, 'slot' | 'folder'> {
+  readonly id: SandboxId
+  /** Aborts when its guest is made, or after a while: until then it gives way to requests. */
+  readonly made: AbortSignal
+  readonly deadline: Deadline
+}
+
+/** If `make` fails, nothing is left; it ends the process that it started. */
+async function inSlot<T>(host: Host, cancelled: AbortSignal, make: (place: SpareSlot) => Promise<T>): Promise<T> {
   const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
   const id = randomUUID() as SandboxId
   const folder = join(host.store.dir.spares, id)
   const deadline = Deadline.after(RESTORE_MS, 'restore of a spare guest', cancelled)
-  let vm: Vm | null = null
   // Once the spare is made, all its threads exist and are stopped, so their priority can be raised before a sandbox takes
   // it.
   const made = new AbortController()
   const timer = setTimeout(() => made.abort(), LOW_PRIORITY_MS)
   try {
     await makeSandboxFolder(folder)
-    vm = await bootVm(
-      host,
-      // Its sandbox decides about egress and limits later. The spare is stopped until then.
-      { ...seed.manifest, egress: 'internet', limits: null, slot, folder, devices: [], lowPriorityUntil: made.signal },
-      {
-        checkpoint: null,
-        known: [],
-        onLaunch: (process) => setLowPriorityUntil(made.signal, process),
-        greet: async (restored) => {
-          const link = await restored.link(deadline)
-          await link.refresh(guestIdentity(id, {}, networkIdentity(host.platform, slot)), deadline).settled
-        },
-      },
-      deadline,
-    )
-    await stopHeld(vm, deadline)
-    return { seed, slot, folder, vm, memoryMib: await ownMemoryMib(vm.process.pid) }
+    return await make({ id, slot, folder, made: made.signal, deadline })
   } catch (error) {
-    await removeSpare(host.platform, { slot, folder, vm })
+    await removeSpare(host.platform, { slot, folder, vm: null })
     throw error
   } finally {
     clearTimeout(timer)
     made.abort()
   }
+}
+
+function firstIdentity(host: Host, id: SandboxId, slot: number): Greet {
+  return async (vm, deadline) => {
+    const link = await vm.link(deadline)
+    await link.refresh(guestIdentity(id, {}, networkIdentity(host.platform, slot)), deadline).settled
+  }
+}
+
+async function orKill(vm: Vm, step: Promise<void>): Promise<void> {
+  await step.catch(async (error: unknown) => {
+    await vm.kill(Deadline.after(KILL_MS, 'end of a spare guest'))
+    throw error
+  })
 }
 
 /** Ends a spare that no sandbox has taken, and releases its slot. */

@@ -1,0 +1,220 @@
+import { readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
+import { isAlive, signalProcess } from '@offshoot/kit/process-identity'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { runProgram } from '../../machine/host/run-program.ts'
+import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
+import { Deadline } from '@offshoot/kit/deadline'
+import { openDescriptors } from '../../machine/vm/open-descriptors.ts'
+import { AgentProcess, eventually } from '../../test/agent-process.ts'
+
+/** Namespaces that every VM has of its own. */
+const NAMESPACES = ['mnt', 'net', 'ipc', 'uts', 'pid']
+const ROUNDS = process.env['OFFSHOOT_ZYGOTE_ROUNDS'] ?? '40'
+
+let agent: AgentProcess
+beforeAll(async () => {
+  agent = await AgentProcess.create(undefined, { pool_memory_mib: 1024 })
+})
+beforeEach(async () => {
+  await agent.reset()
+  await agent.start()
+  for (let i = 0; i < 3; i++) await agent.delete((await agent.created()).id)
+  await copies(1).catch((error: unknown) => {
+    console.log(agent.log.slice(-3000))
+    throw error
+  })
+})
+afterAll(() => agent.destroy())
+
+/** Waits for spares that are copies. */
+async function copies(count: number): Promise<void> {
+  await eventually(`${count} copies of a zygote`, async () => {
+    const waiting = (await parts()).copies.filter(({ folder }) => folder.includes('/spares/'))
+    const others = (await agent.vms()).filter(({ folder }) => folder.includes('/spares/')).length - waiting.length
+    // The zygote itself is one of them.
+    return others === 1 && waiting.length >= count && (await spares()) === waiting.length
+  })
+}
+
+async function spares(): Promise<number> {
+  return (await agent.call<AgentInfo>('GET', '/v1/agent', { workspace: null })).body.spares
+}
+
+/** A zygote and its copies have other command lines than other VMs. */
+async function parts(): Promise<{ zygote: VmProcess | undefined; copies: VmProcess[] }> {
+  const all = await Promise.all((await agent.vms()).map(async (vm) => ({ vm, line: await commandLine(vm) })))
+  return {
+    zygote: all.find(({ line }) => line.includes('--makes-children'))?.vm,
+    copies: all.flatMap(({ vm, line }) => (line.includes('--zygote') ? [vm] : [])),
+  }
+}
+
+async function commandLine({ launcher, process: { pid } }: VmProcess): Promise<string[]> {
+  return (await readFile(`/proc/${launcher?.pid ?? pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+}
+
+async function zygote(): Promise<VmProcess> {
+  const { zygote: found } = await parts()
+  if (found === undefined) throw new Error('there is no zygote')
+  return found
+}
+
+async function copied(env: Record<string, string> = {}): Promise<AgentSandbox> {
+  await copies(1)
+  const sandbox = await agent.created(env)
+  expect(sandbox.boot_mode).toBe('pool')
+  expect((await parts()).copies.map(({ folder }) => folder)).toContain(folderOf(sandbox))
+  return sandbox
+}
+
+const folderOf = ({ id }: AgentSandbox) => join(agent.dataDir, 'sandboxes', id, 'vm')
+
+async function processOf(sandbox: AgentSandbox): Promise<VmProcess> {
+  const found = (await agent.vms()).find(({ folder }) => folder === folderOf(sandbox))
+  if (found === undefined) throw new Error('the sandbox has no VM')
+  return found
+}
+
+async function statusOf(pid: number): Promise<Map<string, string>> {
+  const lines = (await readFile(`/proc/${pid}/status`, 'utf8')).split('\n')
+  return new Map(lines.map((line) => [line.split(':')[0] ?? '', line.split(':')[1]?.trim() ?? '']))
+}
+
+describe('a copy of a zygote', () => {
+  it('is like any other sandbox: own identity, variables and randomness; works through its whole life', async () => {
+    const first = await copied({ OWN: 'yes' })
+    const second = await copied()
+    const seen = await Promise.all(
+      [first, second].map(({ id }) =>
+        agent.sh(
+          id,
+          'hostname; cat /etc/machine-id /sys/class/net/eth0/address; echo "own=$OWN"; head -c 16 /dev/urandom | xxd -p',
+        ),
+      ),
+    )
+    const [one = [], two = []] = seen.map((text) => text.split('\n'))
+    expect([one[0], one[1], one[3]]).toEqual([`sbx-${first.id.slice(0, 8)}`, first.id.replaceAll('-', ''), 'own=yes'])
+    expect([two[0], two[3]]).toEqual([`sbx-${second.id.slice(0, 8)}`, 'own='])
+    expect(one[2]).not.toBe(two[2])
+    expect(one[4]).not.toBe(two[4])
+    await agent.sh(first.id, 'echo remembered > /run/memory; echo written > /root/file')
+    for (const change of ['pause', 'resume', 'hibernate', 'wake']) {
+      const r = await agent.act(first.id, change)
+      if (r.status !== 200) console.log(change, agent.log.slice(-2500))
+      expect(r.status).toBe(200)
+    }
+    const told = 'cat /run/memory /root/file'
+    expect(await agent.sh(first.id, told)).toBe('remembered\nwritten')
+    await agent.sh(second.id, 'echo second > /root/file')
+    const [child] = (await agent.forked(second.id)).children
+    expect(await agent.sh(child?.id ?? '', 'cat /root/file')).toBe('second')
+    expect((await agent.act(second.id, 'hibernate')).status).toBe(200)
+    expect(await agent.sh(second.id, 'cat /root/file')).toBe('second')
+    for (const id of [first.id, second.id, child?.id ?? '']) expect((await agent.delete(id)).status).toBe(204)
+  })
+
+  it('has the jail of any other: user, no capabilities, filters, namespaces, and only its own files', async () => {
+    const sandbox = await copied()
+    const sibling = await copied()
+    const [own, other, source] = [await processOf(sandbox), await processOf(sibling), await zygote()]
+    const status = await statusOf(own.process.pid)
+    const none = '0'.repeat(16)
+    expect(['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => status.get(set))).toEqual(
+      Array.from({ length: 5 }, () => none),
+    )
+    expect([status.get('NoNewPrivs'), status.get('Seccomp'), status.get('Groups')]).toEqual(['1', '2', ''])
+    // Those of the zygote, of every jail, and of QEMU itself.
+    expect(Number(status.get('Seccomp_filters'))).toBe(3)
+    expect(status.get('NSpid')?.split(/\s+/).at(-1)).toBe('1')
+    const uids = await Promise.all(
+      [own, other, source].map(async ({ process: { pid } }) => (await statusOf(pid)).get('Uid')),
+    )
+    expect(new Set(uids).size).toBe(3)
+    for (const namespace of NAMESPACES) {
+      const pids = [own.process.pid, other.process.pid, source.process.pid, process.pid]
+      const links = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/${namespace}`)))
+      // The zygote itself is in the agent's pid namespace.
+      expect(new Set(links).size).toBe(namespace === 'pid' ? 3 : 4)
+    }
+    expect(await readlink(`/proc/${own.process.pid}/cwd`)).toBe('/vm')
+    const [ownInodes, otherInodes] = await Promise.all(
+      [own, other].map(async ({ process: vm }) => {
+        const open = await openDescriptors(vm)
+        return open.flatMap(({ inode, isWritable, name }) =>
+          isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
+        )
+      }),
+    )
+    expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
+  })
+
+  it('outlives its zygote, which is replaced', async () => {
+    const sandbox = await copied()
+    const { process: before } = await zygote()
+    signalProcess(before, 'SIGKILL')
+    await eventually('the end of the zygote', async () => !(await isAlive(before)))
+    expect(await agent.sh(sandbox.id, 'echo alive')).toBe('alive')
+    expect((await agent.created()).boot_mode).toMatch(/pool|snapshot/)
+  })
+
+  it('outlives its agent, unlike its zygote and the other copies, and is adopted by the next', async () => {
+    const sandbox = await copied()
+    await agent.sh(sandbox.id, 'echo kept > /run/memory')
+    await copies(1)
+    const { process: source } = await zygote()
+    const before = await processOf(sandbox)
+    await agent.stop('SIGKILL')
+    await agent.start()
+    expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
+    expect((await processOf(sandbox)).process).toEqual(before.process)
+    expect(await isAlive(source)).toBe(false)
+    expect(await agent.vms()).toHaveLength(1)
+    expect((await agent.act(sandbox.id, 'hibernate')).status).toBe(200)
+    expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
+    expect((await agent.delete(sandbox.id)).status).toBe(204)
+    expect(await agent.vms()).toHaveLength(0)
+  })
+
+  it('ends with its launcher', async () => {
+    const sandbox = await copied()
+    const { process: vm, launcher } = await processOf(sandbox)
+    if (launcher !== null) signalProcess(launcher, 'SIGKILL')
+    await eventually('the end of the VM', async () => !(await isAlive(vm)))
+    const failed = async () => (await agent.list()).sandboxes.find(({ id }) => id === sandbox.id)?.status === 'failed'
+    await eventually('a failed sandbox', failed)
+  })
+
+  it(`works ${ROUNDS} times in a row, with a disk without errors`, async () => {
+    for (let round = 0; round < Number(ROUNDS); round++) {
+      const sandbox = await copied()
+      const asked = `echo ${round} > /root/round; sync; cat /root/round`
+      expect(await agent.sh(sandbox.id, asked)).toBe(String(round))
+      if (round % 10 === 0) {
+        expect((await agent.act(sandbox.id, 'pause')).status).toBe(200)
+        const { process: vm } = await processOf(sandbox)
+        const disks = (await openDescriptors(vm)).filter(({ name }) => /^\/vm\/[0-9a-f]{24}\.qcow2$/.test(name))
+        for (const { name } of disks)
+          await runProgram(
+            'qemu-img',
+            ['check', '-U', join(folderOf(sandbox), name.slice('/vm/'.length))],
+            Deadline.after(10_000, 'check of a disk'),
+          )
+        expect(disks.length).toBeGreaterThan(0)
+      }
+      expect((await agent.delete(sandbox.id)).status).toBe(204)
+    }
+    expect((await agent.list()).sandboxes).toEqual([])
+  })
+})
+
+it('there is none where the configuration forbids it', async () => {
+  await agent.stop()
+  await agent.configure({ zygotes: false })
+  await agent.start()
+  for (let i = 0; i < 4; i++) await agent.created()
+  await eventually('spares', async () => (await spares()) >= 4)
+  expect((await parts()).zygote).toBeUndefined()
+  await agent.configure({ zygotes: true })
+})

@@ -29,7 +29,7 @@ const agentLayers = {
     'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
     'archives builds events logs credit',
   ),
-  machine: inOrder('host vm network slots disks guest restore bakes capture probe'),
+  machine: inOrder('host vm network slots disks guest restore bakes capture zygotes probe'),
   sandbox: inOrder(
     'metrics pool model events cleanup commands terminals files ports ssh code lsp archives volumes',
     'start logs templates lifecycle snapshots builds recovery',

@@ -18,7 +18,7 @@ import type { Figure } from './measure.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
-import { createFromPool } from './pool-benches.ts'
+import { createFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
@@ -47,6 +47,7 @@ export interface Bench {
 export const benches: readonly Bench[] = [
   { names: ['create', 'delete'], run: createAndDelete },
   { names: ['create_pool'], run: createFromPool },
+  { names: ['first_exec_pool', 'node_v_pool'], run: firstCommandsFromPool },
   { names: ['net_setup_ms'], run: networkSetup },
   { names: ['guest_http_get'], run: guestHttpGet },
   { names: ['exec_true'], run: execTrue },

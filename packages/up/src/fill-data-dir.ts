@@ -60,6 +60,7 @@ export async function fillDataDir({
     accelerator: args.accelerator,
     kvm: args.kvm,
     poolMemoryMib: args.poolMemoryMib,
+    hasZygotes: args.hasZygotes,
     commitLimitMib: args.commitLimitMib,
     disk: args.disk,
     limits: args.limits,

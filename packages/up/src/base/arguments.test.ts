@@ -23,6 +23,7 @@ describe('parseArguments', () => {
       templates: null,
       maxUploadBytes: null,
       poolMemoryMib: null,
+      hasZygotes: null,
       commitLimitMib: null,
       disk: { warn_below_mib: null, refuse_below_mib: null },
       network: {},
@@ -40,7 +41,7 @@ describe('parseArguments', () => {
       OFFSHOOT_KVM_PATIENCE: '10',
       OFFSHOOT_KVM_VHOST_NET: 'on',
     }
-    const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_COMMIT_MIB: '4096' }
+    const memory = { OFFSHOOT_POOL_MIB: '0', OFFSHOOT_ZYGOTES: 'off', OFFSHOOT_COMMIT_MIB: '4096' }
     const disk = { OFFSHOOT_DISK_WARN_MIB: '9000', OFFSHOOT_DISK_REFUSE_MIB: '0', OFFSHOOT_COMPRESS_AFTER_S: '60' }
     const env = {
       OFFSHOOT_TEMPLATES: 'minimal, base',
@@ -72,6 +73,7 @@ describe('parseArguments', () => {
       templates: ['minimal', 'base'],
       maxUploadBytes: 5 * 1024 ** 3,
       poolMemoryMib: 0,
+      hasZygotes: false,
       commitLimitMib: 4096,
       disk: { warn_below_mib: 9000, refuse_below_mib: 0, compress_after_s: 60 },
       network: { egress_allow: ['10.1.0.0/16:443', '10.2.0.1/32:53'], guest_range: '10.9.0.0/16' },
@@ -93,6 +95,7 @@ describe('parseArguments', () => {
   it.each([
     { OFFSHOOT_POOL_MIB: '-1' },
     { OFFSHOOT_POOL_MIB: 'x' },
+    { OFFSHOOT_ZYGOTES: 'yes' },
     { OFFSHOOT_COMMIT_MIB: '0' },
     { OFFSHOOT_DISK_REFUSE_MIB: '5%' },
     { OFFSHOOT_COMPRESS_AFTER_S: '1h' },

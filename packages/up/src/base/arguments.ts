@@ -47,6 +47,8 @@ export interface UpArguments {
   readonly maxUploadBytes: number | null
   /** MiB of guest memory in the warm pool; `null`: the agent's default. */
   readonly poolMemoryMib: number | null
+  /** Whether VMs of the pool may be copies of a warm one; `null`: the agent's default. */
+  readonly hasZygotes: boolean | null
   /** Maximum committed MiB of all VMs; `null`: the agent's default. */
   readonly commitLimitMib: number | null
   readonly disk: DiskSettings
@@ -122,6 +124,7 @@ export function parseArguments(
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),
     maxUploadBytes: parseMaxUpload(env),
     poolMemoryMib: parseMib(env, 'OFFSHOOT_POOL_MIB', 0),
+    hasZygotes: parseSwitch(env, 'OFFSHOOT_ZYGOTES'),
     commitLimitMib: parseMib(env, 'OFFSHOOT_COMMIT_MIB', 1),
     disk: {
       warn_below_mib: parseMib(env, 'OFFSHOOT_DISK_WARN_MIB', 0),
@@ -198,18 +201,22 @@ function parseAccelerator(text = 'auto'): AcceleratorChoice {
   throw new UsageError(`--accelerator must be one of ${acceleratorChoice.options.join(', ')}, not "${text}"`)
 }
 
+/** `null` if it is not set. */
+function parseSwitch(env: Readonly<NodeJS.ProcessEnv>, name: string): boolean | null {
+  const value = env[name]
+  if (!value) return null
+  if (value !== 'on' && value !== 'off') throw new UsageError(`${name} must be on or off, not "${value}"`)
+  return value === 'on'
+}
+
 /** The last two exist for tests on hosts whose KVM is slow or incomplete (docs/kvm.md). */
 function parseKvm(env: Readonly<NodeJS.ProcessEnv>): KvmSettings {
   const { OFFSHOOT_KVM_CPU: cpu, OFFSHOOT_KVM_KERNEL_PARAMETERS: parameters, OFFSHOOT_KVM_PATIENCE: patience } = env
-  const vhostNet = env['OFFSHOOT_KVM_VHOST_NET']
-  if (vhostNet && vhostNet !== 'on' && vhostNet !== 'off') {
-    throw new UsageError(`OFFSHOOT_KVM_VHOST_NET must be on or off, not "${vhostNet}"`)
-  }
   const settings: KvmSettings = {
     ...(cpu && { cpu }),
     ...(parameters && { kernel_parameters: parameters.split(' ').filter(Boolean) }),
     ...(patience && { patience: Number(patience) }),
-    ...(vhostNet === 'on' && { vhost_net: true }),
+    ...(parseSwitch(env, 'OFFSHOOT_KVM_VHOST_NET') === true && { vhost_net: true }),
   }
   const parsed = kvmSettings.safeParse(settings)
   if (parsed.success) return settings

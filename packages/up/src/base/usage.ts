@@ -36,6 +36,7 @@ OFFSHOOT_RATE_LIMIT=50/25         requests of one workspace: at once / per secon
 OFFSHOOT_MAX_UPLOAD_MIB=5120      maximum size of an uploaded file or archive (default 1024)
 
 OFFSHOOT_POOL_MIB=512             memory for VMs that are restored in advance (default 512; 0: none)
+OFFSHOOT_ZYGOTES=off              restore each of them, instead of copying a warm one (default on; docs/isolation.md)
 OFFSHOOT_COMMIT_MIB=65536         maximum memory of all sandboxes together (default 8 times the memory of the machine)
 OFFSHOOT_DISK_WARN_MIB=16384      /healthz warns below this much free space (default a tenth of the disk, at most 16384)
 OFFSHOOT_DISK_REFUSE_MIB=4096     creates are refused below this much free space (default a twentieth, at most 4096;

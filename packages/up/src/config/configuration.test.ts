@@ -10,6 +10,7 @@ const inputs = {
   templates: ['minimal'],
   maxUploadBytes: 5,
   poolMemoryMib: 0,
+  hasZygotes: false,
   commitLimitMib: 6,
   disk: { warn_below_mib: 8, refuse_below_mib: null },
   network: { egress_allow: ['10.1.0.0/16:443'] },
@@ -39,6 +40,7 @@ describe('configuration', () => {
       templates: ['minimal'],
       max_upload_bytes: 5,
       pool_memory_mib: 0,
+      zygotes: false,
       commit_limit_mib: 6,
       disk: { warn_below_mib: 8, refuse_below_mib: null },
       network: { egress_allow: ['10.1.0.0/16:443'], guest_range: '10.213.0.0/16' },
@@ -49,10 +51,11 @@ describe('configuration', () => {
     expect(agentConfig.parse(JSON.parse(JSON.stringify(agentConfiguration(inputs))))).toEqual(
       agentConfiguration(inputs),
     )
-    const unsaid = { maxUploadBytes: null, poolMemoryMib: null, commitLimitMib: null }
+    const unsaid = { maxUploadBytes: null, poolMemoryMib: null, hasZygotes: null, commitLimitMib: null }
     expect(agentConfiguration({ ...inputs, ...unsaid })).toMatchObject({
       max_upload_bytes: 1024 ** 3,
       pool_memory_mib: 512,
+      zygotes: true,
       commit_limit_mib: null,
     })
   })

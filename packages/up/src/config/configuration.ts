@@ -29,6 +29,7 @@ export interface ConfigurationInputs {
   readonly templates: readonly string[] | null
   readonly maxUploadBytes: number | null
   readonly poolMemoryMib: number | null
+  readonly hasZygotes: boolean | null
   readonly commitLimitMib: number | null
   readonly disk: DiskSettings
   readonly network: NetworkSettings
@@ -64,7 +65,7 @@ export function baseUrl(ports: Ports): string {
 }
 
 export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
-  const { layout, ports, templates, maxUploadBytes, poolMemoryMib, commitLimitMib, agentSecret } = inputs
+  const { layout, ports, templates, maxUploadBytes, poolMemoryMib, hasZygotes, commitLimitMib, agentSecret } = inputs
   return agentConfig.parse({
     data_dir: layout.agent,
     images_dir: layout.imagesDir,
@@ -75,6 +76,7 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     public_url: inputs.settings.public_url ?? baseUrl(ports),
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
+    ...(hasZygotes !== null && { zygotes: hasZygotes }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
     disk: inputs.disk,
     ...(inputs.isRootless && { run_dir: join(layout.agent, 'run'), listen_fd: AGENT_LISTEN_FD }),

@@ -42,6 +42,17 @@ export function registerMemoryMetrics(registry: Registry, host: Host): void {
       }
     },
   })
+  const copies = new Gauge({
+    name: 'offshoot_agent_zygote_copies',
+    help: 'Guests in the warm pool that are copies of a zygote, by template',
+    labelNames: ['template'],
+    registers,
+    collect() {
+      copies.reset()
+      for (const { seed } of host.zygotes.all) copies.set({ template: seed.manifest.template }, 0)
+      for (const { seed, isCopy } of host.pool.spares) if (isCopy) copies.inc({ template: seed.manifest.template })
+    },
+  })
   const taken = new Gauge({
     name: 'offshoot_agent_spares_asked',
     help: 'Creates since the start of the agent that found a guest in the warm pool (hit), and that did not (miss)',

@@ -1,4 +1,4 @@
-import type { Zygote } from '../../machine/restore/zygote.ts'
+import type { Zygote } from '../../machine/zygotes/zygote.ts'
 import type { Seed } from './seed.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 

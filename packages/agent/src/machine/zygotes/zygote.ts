@@ -16,7 +16,7 @@ import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
-import { explainFailure, restore, type Restore } from './restore.ts'
+import { explainFailure, restore, type Restore } from '../restore/restore.ts'
 
 /** Milliseconds between two looks whether QEMU has closed the agent's connections. */
 const LOOK_MS = 2

@@ -1,4 +1,4 @@
-/* What the parts of a zygote's process share (zygote.c, zygote-child.c, zygote-hooks.c). All of it is hidden from QEMU. */
+/* What the parts of a zygote's process share (zygote.c, zygote-threads.c, zygote-child.c, zygote-hooks.c). All of it is hidden from QEMU. */
 #ifndef ZYGOTE_PROCESS_H
 #define ZYGOTE_PROCESS_H
 
@@ -22,6 +22,8 @@ struct zygote_thread {
 	/* Inside of the signal's handler. */
 	jmp_buf frame;
 	char *tls, name[16];
+	/* 0 unless it is parked. */
+	atomic_int id;
 };
 
 extern struct zygote {
@@ -37,6 +39,14 @@ extern struct zygote {
 
 /* Starts the thread that serves requests, if this process is to be a zygote, and returns whether it is. */
 int begin_zygote(void);
+/* Installs the handler in which threads park. */
+void handle_parking(void);
+/* Waits until all threads of the request stand still. Returns 0, or -1 if one does not in time. */
+int park_threads(const struct zygote_request *request);
+/* Lets them go on. */
+void unpark_threads(void);
+/* Copies the process, and lets the threads go on. Returns the copy's process id, or a negative error number, and 0 in the copy. */
+long fork_parked(void);
 /* Learns where the C library keeps what a new thread needs. Returns whether this C library is one that it knows. */
 int knows_threads(void);
 /* Makes the copied process a VM of its own; `self` is the parked main thread, which goes on when this returns. */

@@ -21,101 +21,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#define PARK_MS 2000
+#define GO_MS 2000
 #define MAX_NUMBER 1024
 
 struct zygote zygote = {.listener = -1, .launcher = -1};
-
-/* The request that threads are parked for; 0: none. A signal that arrives late finds another number, and its thread goes on. */
-static atomic_int round_now;
-/* What the main thread does next. */
-static atomic_int next_step;
-enum { WAIT, FORK, GIVE_UP };
-static int last_round;
-static long forked;
-
-static void futex(atomic_int *word, int operation, int value, const struct timespec *at_most)
-{
-	syscall(SYS_futex, word, operation, value, at_most, NULL, 0);
-}
-
-static void wake_all(atomic_int *word)
-{
-	futex(word, FUTEX_WAKE, INT_MAX, NULL);
-}
-
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void release(void)
-{
-	atomic_store(&round_now, 0);
-	wake_all(&round_now);
-}
-
-static void copy_process(int self)
-{
-	forked = syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
-	if (forked == 0) {
-		atomic_store(&round_now, 0);
-		be_child(self);
-	} else {
-		if (forked < 0)
-			forked = -errno;
-		release();
-	}
-}
-
-/* In a thread of the child, `_setjmp` returns again. */
-static void park(int round)
-{
-	int self = atomic_fetch_add(&zygote.thread_count, 1), step;
-	struct zygote_thread *thread = &zygote.threads[self];
-
-	thread->tls = (char *)pthread_self();
-	prctl(PR_GET_NAME, thread->name);
-	if (_setjmp(thread->frame) != 0)
-		return;
-	atomic_fetch_add(&zygote.parked, 1);
-	wake_all(&zygote.parked);
-	if (syscall(SYS_gettid) == getpid()) {
-		while ((step = atomic_load(&next_step)) == WAIT)
-			futex(&next_step, FUTEX_WAIT, WAIT, NULL);
-		if (step == FORK)
-			copy_process(self);
-		return;
-	}
-	while (atomic_load(&round_now) == round)
-		futex(&round_now, FUTEX_WAIT, round, NULL);
-}
-
-static void on_signal(int signal)
-{
-	int error = errno, round = atomic_load(&round_now);
-
-	(void)signal;
-	if (round != 0)
-		park(round);
-	errno = error;
-}
 
 void tell(enum zygote_kind kind, int value, const char *step)
 {
@@ -134,24 +52,6 @@ int is_told_to_go(int at_most_ms)
 	if (poll(&waiting, 1, at_most_ms) <= 0)
 		return 0;
 	return recv(zygote.launcher, &message, sizeof message, MSG_WAITALL) == sizeof message && message.kind == ZYGOTE_GO;
-}
-
-static int park_all(const struct zygote_request *request)
-{
-	long until = now_ms() + PARK_MS;
-	int parked;
-
-	for (int i = 0; i < request->thread_count; i++)
-		if (syscall(SYS_tgkill, getpid(), request->threads[i], ZYGOTE_SIGNAL) != 0)
-			return -1;
-	while ((parked = atomic_load(&zygote.parked)) < request->thread_count) {
-		const struct timespec a_while = {.tv_nsec = 5000000};
-
-		if (now_ms() > until)
-			return -1;
-		futex(&zygote.parked, FUTEX_WAIT, parked, &a_while);
-	}
-	return 0;
 }
 
 static int is_among(int fd, const int32_t *list, int count)
@@ -193,14 +93,10 @@ static int read_counters(const struct zygote_request *request)
 /* Returns 1 in the child. */
 static int fork_with(const struct zygote_request *request)
 {
-	struct zygote_thread *self;
 	int unnamed;
+	long child;
 
-	atomic_store(&zygote.thread_count, 0);
-	atomic_store(&zygote.parked, 0);
-	atomic_store(&next_step, WAIT);
-	atomic_store(&round_now, ++last_round);
-	if (park_all(request) != 0) {
+	if (park_threads(request) != 0) {
 		tell(ZYGOTE_FAILED, ETIMEDOUT, "a thread does not stand still");
 	} else if ((unnamed = unnamed_descriptor(request)) >= 0) {
 		tell(ZYGOTE_FAILED, unnamed, "a descriptor has no place in the child");
@@ -208,26 +104,16 @@ static int fork_with(const struct zygote_request *request)
 		tell(ZYGOTE_FAILED, errno, "counter of events");
 	} else {
 		tell(ZYGOTE_PARKED, 0, "");
-		if (is_told_to_go(PARK_MS)) {
-			self = &zygote.threads[atomic_fetch_add(&zygote.thread_count, 1)];
-			self->tls = (char *)pthread_self();
-			prctl(PR_GET_NAME, self->name);
-			if (_setjmp(self->frame) != 0)
-				return 1;
-			atomic_store(&next_step, FORK);
-			wake_all(&next_step);
-			while (atomic_load(&round_now) == last_round)
-				futex(&round_now, FUTEX_WAIT, last_round, NULL);
-			if (forked < 0)
-				tell(ZYGOTE_FAILED, (int)-forked, "copy of the process");
-			else
-				tell(ZYGOTE_FORKED, (int)forked, "");
-			return 0;
+		if (is_told_to_go(GO_MS)) {
+			child = fork_parked();
+			if (child > 0)
+				tell(ZYGOTE_FORKED, (int)child, "");
+			else if (child < 0)
+				tell(ZYGOTE_FAILED, (int)-child, "copy of the process");
+			return child == 0;
 		}
 	}
-	atomic_store(&next_step, GIVE_UP);
-	wake_all(&next_step);
-	release();
+	unpark_threads();
 	return 0;
 }
 
@@ -287,7 +173,6 @@ static void *serve(void *nothing)
 int begin_zygote(void)
 {
 	const char *text = getenv("ZYGOTE_FD");
-	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	sigset_t all, before;
 	pthread_t server;
 
@@ -296,8 +181,7 @@ int begin_zygote(void)
 	zygote.listener = atoi(text);
 	if (!knows_threads())
 		return 0;
-	sigfillset(&action.sa_mask);
-	sigaction(ZYGOTE_SIGNAL, &action, NULL);
+	handle_parking();
 	/* Nobody waits for its children. */
 	signal(SIGCHLD, SIG_IGN);
 	sigfillset(&all);

@@ -8,6 +8,7 @@ const SOURCES = [
   'guest-memory.c',
   'memory-image.c',
   'zygote.c',
+  'zygote-threads.c',
   'zygote-child.c',
   'zygote-hooks.c',
   'jail-filter.c',

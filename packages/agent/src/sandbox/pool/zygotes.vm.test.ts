@@ -32,6 +32,8 @@ async function copies(count: number): Promise<void> {
     const others = (await agent.vms()).filter(({ folder }) => folder.includes('/spares/')).length - waiting.length
     // The zygote itself is one of them.
     return others === 1 && waiting.length >= count && (await spares()) === waiting.length
+  }).catch((error: unknown) => {
+    throw new Error(agent.log.slice(-4000), { cause: error })
   })
 }
 

@@ -50,6 +50,7 @@ beforeEach(async () => {
     platform: { cgroups: null, slots: { park: () => undefined } },
     sandboxes: new Map(),
     pool: { spares: [] },
+    zygotes: { all: [] },
     usage: { attach: () => undefined, forget: async () => undefined },
     wake: async () => undefined,
     log: silent,

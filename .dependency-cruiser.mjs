@@ -118,9 +118,9 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 
 /** The folders of smaller packages, lowest first; `.` stands for the files directly in `src`. */
 const packageFolders = {
-  kit: inOrder('. otlp ssh'),
-  edge: inOrder('agents http limits apps access certificates postgres ssh preview front .'),
-  up: inOrder('base rootless images host services config doctor packed .'),
+  kit: inOrder('. otlp ssh x509'),
+  edge: inOrder('agents http limits apps hosts access certificates postgres ssh preview front .'),
+  up: inOrder('base rootless images host services join config doctor packed .'),
   e2b: inOrder('generated control base api envd code ports .'),
   sdk: inOrder('generated http sandboxes resources .'),
   cli: inOrder(

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
+import type { Server as TlsServer } from 'node:tls'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { startTelemetry } from '@offshoot/kit/otlp/telemetry'
@@ -13,6 +14,7 @@ import { forbidCoreDumps } from './machine/host/forbid-core-dumps.ts'
 import { cpuLimitsOf, describeNetwork } from './http/get-health.ts'
 import { buildServer } from './http/build-server.ts'
 import { ListenerWatch } from './sandbox/ports/listener-watch.ts'
+import { HostIdentity } from './host-identity.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandbox/logs/bound-logs.ts'
 import { HibernationCompressor } from './sandbox/lifecycle/compress-hibernated.ts'
@@ -56,10 +58,14 @@ async function serve(): Promise<void> {
   await forbidCoreDumps()
   const stopping = new AbortController()
   const agent = await startAgent(config, log, stopping.signal)
-  const server = buildServer(agent, {
+  const identity = config.tls === undefined ? null : await HostIdentity.open(config.tls)
+  const secrets = {
     control: Buffer.from(config.secret, 'base64'),
     edge: config.edge_secret === undefined ? null : Buffer.from(config.edge_secret, 'base64'),
-  })
+    audience: identity === null ? null : agent.id,
+  }
+  const server = buildServer(agent, secrets, identity?.current)
+  identity?.keep(server.server as unknown as TlsServer, log, stopping.signal)
   await listen(server, config)
   const bounding = boundLogs(agent.host)
   const { host } = agent

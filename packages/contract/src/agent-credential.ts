@@ -8,6 +8,8 @@
  * A grant for an SSH session has the `kid` {@link SSH_GRANT_KEY_ID}. It opens the routes of SSH, for one sandbox.
  */
 export interface AgentCredentialClaims {
+  /** The id of the host that the token is for. A host that joined over TLS accepts no token without it. */
+  readonly aud?: string
   readonly workspace_id?: string
   /** Of a grant for an SSH session. */
   readonly sandbox_id?: string

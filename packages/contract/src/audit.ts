@@ -28,6 +28,10 @@ export const auditAction = z.enum([
   'operator_key.revoked',
   /** Belongs to no workspace: an operator confirmed a host's reconciliation. */
   'host.reconciled',
+  /** Belong to no workspace: an operator made a token for a host, a host has used one, an operator removed a host. */
+  'host.token_created',
+  'host.joined',
+  'host.removed',
   /** Belongs to no workspace. The target is the version of the new sealing key. */
   'keys.rotated',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */

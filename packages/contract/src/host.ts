@@ -52,3 +52,12 @@ export type Host = z.infer<typeof host>
 
 /** Query of `GET /v1/admin/hosts`. */
 export const hostsQuery = createdQuery
+
+/** Answer of `POST /v1/admin/hosts/tokens`. */
+export const hostToken = z.object({
+  /** For `bin/up --join`. Only this answer contains it. It lets one host join. */
+  token: z.string(),
+  /** An hour after it was made. */
+  expires_at: z.string(),
+})
+export type HostToken = z.infer<typeof hostToken>

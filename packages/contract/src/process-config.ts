@@ -12,6 +12,7 @@ const listen = z.strictObject({
   host: z.string().min(1),
   port,
 })
+const absolutePath = z.string().startsWith('/')
 const logLevel = z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info')
 /** 32 random bytes in base64: the HS256 key that control (or an edge) shares with one agent. */
 const agentSecret = z.base64().refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
@@ -106,6 +107,12 @@ export const agentConfig = z.strictObject({
   secret: agentSecret,
   /** Shared with the edge. Without it, the agent accepts no edge. */
   edge_secret: agentSecret.optional(),
+  /**
+   * Files in PEM: `identity` holds the key and the certificate of this host, `ca` the authority of the fleet. With them
+   * the agent serves control and edges of that authority over TLS, and nobody else. It rereads the files when they
+   * change. Every credential must name the host.
+   */
+  tls: z.strictObject({ identity: absolutePath, ca: absolutePath }).optional(),
   /** Names of the templates to bake and offer; `null`: all images. */
   templates: z.array(templateName).nullable(),
   /** Base address for users, if known. */

@@ -1,6 +1,8 @@
+import { CONTROL_NAME, EDGE_NAME } from '@offshoot/contract/fleet-identity'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { SSH_STREAM_PROTOCOL } from '@offshoot/contract/ssh-stream'
 import { isUpgradeTo, routeUpgrades } from '@offshoot/kit/http-upgrades'
+import { admitPeers, TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
 import { traceRequests } from '@offshoot/kit/otlp/telemetry'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
@@ -43,9 +45,26 @@ const MAX_HEADER_BYTES = 48 * 1024
 /** Milliseconds. Longer than control's own keep-alive, so that the agent never closes a connection that control is about to reuse. */
 const KEEP_ALIVE_MS = 75_000
 
-/** The agent's HTTP API (ARCHITECTURE.md, "Between control and agent"). */
-export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstance {
+/**
+ * The agent's HTTP API (ARCHITECTURE.md, "Between control and agent").
+ * @param identity for TLS; `null`: plain HTTP, on loopback
+ */
+export function buildServer(
+  agent: Agent,
+  secrets: CallerSecrets,
+  identity: TlsIdentity | null = null,
+): FastifyInstance {
   const loggerInstance: FastifyBaseLogger = agent.host.log
+  const handling = {
+    shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL, SSH_STREAM_PROTOCOL),
+    maxHeaderSize: MAX_HEADER_BYTES,
+  }
+  const tls = identity && {
+    ...identity,
+    ...TLS_OPTIONS,
+    requestCert: true,
+    rejectUnauthorized: true,
+  }
   const server = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
@@ -54,11 +73,9 @@ export function buildServer(agent: Agent, secrets: CallerSecrets): FastifyInstan
     bodyLimit: MAX_BODY_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     forceCloseConnections: 'idle',
-    http: {
-      shouldUpgradeCallback: isUpgradeTo('websocket', PORT_STREAM_PROTOCOL, SSH_STREAM_PROTOCOL),
-      maxHeaderSize: MAX_HEADER_BYTES,
-    },
-  })
+    ...(tls === null ? { http: handling } : { https: { ...handling, ...tls } }),
+  }) as unknown as FastifyInstance
+  if (tls !== null) admitPeers(server.server, [CONTROL_NAME, EDGE_NAME])
   traceRequests(server, loggedPath)
   server.addHook('onRequest', async (request, reply) => {
     void reply.header('x-request-id', request.id)

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import type { GuestConnection } from '@offshoot/guest-link/guest-connection'
+import { resetConnection } from '@offshoot/kit/mutual-tls'
 
 /** Milliseconds without data after which TCP sends a keep-alive probe to the other host. */
 const KEEP_ALIVE_MS = 30_000
@@ -28,7 +29,7 @@ export function joinConnection(
   socket.once('close', abort)
   // A server that closed its input may still send output: discard the caller's bytes and keep the connection.
   input.on('error', () => socket.resume())
-  void closed.catch(() => socket.resetAndDestroy())
+  void closed.catch(() => resetConnection(socket))
   stopping.addEventListener('abort', breakOff, { once: true })
   socket.once('close', () => stopping.removeEventListener('abort', breakOff))
 }

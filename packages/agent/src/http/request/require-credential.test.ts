@@ -1,7 +1,14 @@
 /** Which callers each kind of route accepts. */
 import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { request, type ServerOptions } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import { ApiError } from '@offshoot/contract/errors'
+import { CONTROL_NAME, EDGE_NAME, hostName } from '@offshoot/contract/fleet-identity'
+import { admitPeers } from '@offshoot/kit/mutual-tls'
+import { CertificateAuthority, makeAuthority } from '@offshoot/kit/x509/certificate-authority'
+import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { beforeEach, expect, it } from 'vitest'
@@ -18,9 +25,9 @@ beforeEach(() => {
 })
 
 /** One route of each kind. */
-function serve(edgeSecret: Uint8Array | null): FastifyInstance {
-  const made = Fastify()
-  requireCredential(made, { control, edge: edgeSecret })
+function serve(edgeSecret: Uint8Array | null, audience: string | null = null, https?: ServerOptions): FastifyInstance {
+  const made = (https === undefined ? Fastify() : Fastify({ https })) as FastifyInstance
+  requireCredential(made, { control, edge: edgeSecret, audience })
   answerErrors(made)
   made.get('/list', { config: { isForEdge: true } }, async (request) => {
     requireControl(request)
@@ -38,6 +45,7 @@ interface Signed {
   readonly workspaceId?: string
   readonly sandboxId?: string
   readonly clusterId?: string
+  readonly audience?: string
   readonly expires?: string
   readonly algorithm?: string
 }
@@ -48,6 +56,7 @@ function sign({
   workspaceId,
   sandboxId,
   clusterId,
+  audience,
   expires = '60s',
   algorithm = 'HS256',
 }: Signed): Promise<string> {
@@ -55,6 +64,7 @@ function sign({
     ...(workspaceId !== undefined && { workspace_id: workspaceId }),
     ...(sandboxId !== undefined && { sandbox_id: sandboxId }),
     ...(clusterId !== undefined && { cluster_id: clusterId }),
+    ...(audience !== undefined && { aud: audience }),
   }
   return new SignJWT(claims)
     .setProtectedHeader({ alg: algorithm, ...(keyId !== undefined && { kid: keyId }) })
@@ -137,4 +147,49 @@ it('lets a grant for an SSH session into its sandbox only', async () => {
     await sign({ keyId: SSH_GRANT_KEY_ID, key: edge, workspaceId, sandboxId }),
   ])
     expect(await statusOf('/ssh', wrong)).toBe(401)
+})
+
+it('takes on a host that has joined only credentials that name this host', async () => {
+  const host = randomUUID()
+  const made = serve(edge, host)
+  const ask = async (how: Signed) =>
+    (await made.inject({ url: '/list', headers: { authorization: `Bearer ${await sign(how)}` } })).statusCode
+  const ofEdge = { key: edge, keyId: EDGE_KEY_ID }
+  for (const caller of [{}, ofEdge]) {
+    expect(await ask({ ...caller, audience: host })).toBe(200)
+    expect(await ask({ ...caller, audience: randomUUID() })).toBe(401)
+    expect(await ask(caller)).toBe(401)
+  }
+  expect(await statusOf('/list', await sign({ audience: randomUUID() }))).toBe(200)
+})
+
+it('takes over TLS only the credential of the process whose certificate the caller has', async () => {
+  const authority = await CertificateAuthority.open(await makeAuthority('Test'))
+  const identityOf = async (name: string) => {
+    const key = makePrivateKey()
+    const cert = await authority.sign(await certificateRequest(key), name, 3_600)
+    return { cert, key, ca: authority.certificate }
+  }
+  const host = randomUUID()
+  const tls = { ...(await identityOf(hostName(host))), requestCert: true, rejectUnauthorized: true }
+  const made = serve(edge, host, tls)
+  admitPeers(made.server, [CONTROL_NAME, EDGE_NAME])
+  await made.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = made.server.address() as AddressInfo
+  const ask = async (name: string, how: Signed) => {
+    const identity = await identityOf(name)
+    const headers = { authorization: `Bearer ${await sign({ ...how, audience: host })}` }
+    const options = { host: '127.0.0.1', port, path: '/list', headers, servername: hostName(host), agent: false }
+    const answer = once(request({ ...options, ...identity }).end(), 'response').catch(() => [{ statusCode: 'refused' }])
+    const [{ statusCode }] = (await answer) as [{ statusCode: unknown }]
+    return statusCode
+  }
+  try {
+    const ofEdge = { key: edge, keyId: EDGE_KEY_ID }
+    expect([await ask(CONTROL_NAME, {}), await ask(EDGE_NAME, ofEdge)]).toEqual([200, 200])
+    expect([await ask(EDGE_NAME, {}), await ask(CONTROL_NAME, ofEdge)]).toEqual([401, 401])
+    expect([await ask(hostName(randomUUID()), {}), await ask(hostName(host), ofEdge)]).toEqual(['refused', 'refused'])
+  } finally {
+    await made.close()
+  }
 })

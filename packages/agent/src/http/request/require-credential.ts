@@ -1,6 +1,8 @@
 import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import { ApiError } from '@offshoot/contract/errors'
+import { CONTROL_NAME, EDGE_NAME } from '@offshoot/contract/fleet-identity'
 import { isUuid, parseSandboxId, type WorkspaceId } from '@offshoot/contract/ids'
+import { peerNameOf } from '@offshoot/kit/mutual-tls'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { jwtVerify } from 'jose'
 import { z } from 'zod'
@@ -23,6 +25,8 @@ export interface CallerSecrets {
   readonly control: Uint8Array
   /** `null`: the agent accepts no request from an edge. */
   readonly edge: Uint8Array | null
+  /** The host that every credential must name. `null`: none must; control and the edge are on this host. */
+  readonly audience?: string | null
 }
 
 declare module 'fastify' {
@@ -60,9 +64,17 @@ export function requireCredential(server: FastifyInstance, secrets: CallerSecret
   server.addHook('onRequest', async (request) => {
     const { isPublic, isForEdge, isForSsh } = request.routeOptions.config
     request.caller = isPublic ? anonymous : await readCredential(request, secrets, remembered)
+    if (!isPublic) refuseOtherPeer(request)
     if (request.caller.isEdge && !isForEdge) throw new ApiError('notFound')
     if (request.caller.sshSandboxId !== undefined && !isForSsh) throw new ApiError('notFound')
   })
+}
+
+/** Over TLS the caller's certificate must be of the process that its credential is of. */
+function refuseOtherPeer({ raw, caller }: FastifyRequest): void {
+  const name = peerNameOf(raw.socket)
+  const isOfEdge = caller.isEdge === true || caller.sshSandboxId !== undefined
+  if (name !== null && name !== (isOfEdge ? EDGE_NAME : CONTROL_NAME)) throw new ApiError('invalidApiToken')
 }
 
 interface Remembered {
@@ -87,6 +99,7 @@ async function readCredential(
       options,
     )
     const { workspace_id, sandbox_id: sandboxId, cluster_id: clusterId, exp } = claims.parse(payload)
+    if ((secrets.audience ?? null) !== null && payload.aud !== secrets.audience) throw new Error('for another host')
     const isEdge = protectedHeader.kid === EDGE_KEY_ID
     const isSsh = protectedHeader.kid === SSH_GRANT_KEY_ID
     if (isSsh && (workspace_id === undefined || sandboxId === undefined)) throw new Error('a grant without a sandbox')

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+
+/**
+ * The hosts that have joined, from control to an edge: `GET`, server-sent events, authorized by the edge's own
+ * credential. Each `event: hosts` contains all of them ({@link edgeHosts}). The first comes at once, the others when a
+ * host has come, changed or gone.
+ */
+export const EDGE_HOSTS_PATH = '/internal/hosts'
+
+/** `POST` of {@link certificateBody} returns an edge's {@link signedCertificate}. Authorized by the edge's credential. */
+export const EDGE_CERTIFICATE_PATH = '/internal/edge-certificate'
+
+export const edgeHost = z.object({
+  /** The host, whose certificate its agent presents. */
+  id: z.string(),
+  /** Where its agent listens. */
+  url: z.string(),
+  /** base64: shared by this host's agent and the edges. */
+  secret: z.string(),
+})
+export type EdgeHost = z.infer<typeof edgeHost>
+
+export const edgeHosts = z.array(edgeHost)
+
+export const certificateBody = z.strictObject({
+  /** PKCS #10 in PEM, for a key of P-256. */
+  request: z.string().max(16_384),
+})
+
+export const signedCertificate = z.object({
+  /** PEM. */
+  certificate: z.string(),
+  /** PEM: the authority of the fleet. */
+  authority: z.string(),
+})
+export type SignedCertificate = z.infer<typeof signedCertificate>

@@ -2,6 +2,8 @@ import type { ControlConfig } from '@offshoot/contract/process-config'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Fleet } from './fleet/fleet.ts'
+import { FleetAuthority } from './fleet/fleet-authority.ts'
+import { JoinedHosts } from './fleet/joined-hosts.ts'
 import { addFleetMetrics } from './fleet/fleet-metrics.ts'
 import type { AgentHooks } from './fleet/agent-hooks.ts'
 import type { Kind } from './fleet/kind.ts'
@@ -99,6 +101,8 @@ export async function startControl(
   const eventFeed = new EventFeed(pool, log)
   const [cluster] = await ownCluster(pool)
   if (cluster === undefined) throw new Error('the database has no cluster id')
+  const fleetSeal = new Seal(keyring, 'fleet')
+  const fleetAuthority = new FleetAuthority(pool, fleetSeal)
   const fleet = new Fleet({ agents: config.agents, clusterId: cluster.id, database, lock, log })
   const keyUsage = new KeyUsage(pool, log)
   const databaseSecrets = new Seal(keyring, 'databases')
@@ -131,6 +135,9 @@ export async function startControl(
     keyring,
     answers: new Seal(keyring, 'answers'),
     fleet,
+    fleetAuthority,
+    joinedHosts: new JoinedHosts({ pool, seal: fleetSeal, authority: fleetAuthority, fleet }),
+    fleetSeal,
     locations: new SandboxLocations(pool),
     reads: new SandboxReads(pool),
     accounts,

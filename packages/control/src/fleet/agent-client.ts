@@ -11,8 +11,10 @@ import {
 import { ApiError } from '@offshoot/contract/errors'
 import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { UpgradeAnswer } from '@offshoot/kit/http-upgrades'
+import { type Peer, peerConnector } from '@offshoot/kit/mutual-tls'
 import { serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import { Pool, type Dispatcher } from 'undici'
+import { type AgentAddress, peerOf } from './agent-address.ts'
 import { AgentCredential } from './agent-credential.ts'
 import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
@@ -88,15 +90,18 @@ export class AgentClient {
   readonly #streams: Connections
   readonly #credential: AgentCredential
   readonly #server
+  readonly #peer: Peer
 
-  constructor({ url, secret }: { readonly url: string; readonly secret: string }, clusterId: string) {
+  constructor(address: AgentAddress, clusterId: string) {
+    const { url, secret, host } = address
     this.url = url
     this.#server = serverAttributes(url)
-    this.#credential = new AgentCredential(secret, clusterId)
-    this.#status = connections(url, MAX_STATUS_CONNECTIONS)
-    this.#calls = connections(url, MAX_CALL_CONNECTIONS)
-    this.#execs = connections(url, MAX_EXEC_CONNECTIONS)
-    this.#streams = connections(url, MAX_STREAM_CONNECTIONS)
+    this.#peer = peerOf(address)
+    this.#credential = new AgentCredential(secret, clusterId, host?.id)
+    this.#status = connections(url, this.#peer, MAX_STATUS_CONNECTIONS)
+    this.#calls = connections(url, this.#peer, MAX_CALL_CONNECTIONS)
+    this.#execs = connections(url, this.#peer, MAX_EXEC_CONNECTIONS)
+    this.#streams = connections(url, this.#peer, MAX_STREAM_CONNECTIONS)
   }
 
   async info(requestId: string): Promise<AgentInfo> {
@@ -172,7 +177,8 @@ export class AgentClient {
     const authorization = `Bearer ${await this.#credential.for(workspaceId)}`
     const span = startClientSpan('GET', this.#server)
     try {
-      const answer = await requestUpgrade(new URL(path, this.url), {
+      const answer = await requestUpgrade(this.#peer, {
+        path,
         headers: { ...headers, authorization, 'x-request-id': requestId, ...span?.headers },
         timeoutMs: UPGRADE_TIMEOUT_MS,
         signal,
@@ -273,9 +279,10 @@ export class AgentClient {
   }
 }
 
-function connections(url: string, count: number): Connections {
+function connections(url: string, peer: Peer, count: number): Connections {
+  const connect = peer.tls === null ? { timeout: CONNECT_TIMEOUT_MS } : peerConnector(peer, CONNECT_TIMEOUT_MS)
   return {
-    pool: new Pool(url, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS }, connections: count }),
+    pool: new Pool(url, { pipelining: 1, connect, connections: count }),
     shares: new FairLimit(count * WORKSPACE_SHARE, count),
   }
 }

@@ -1,6 +1,6 @@
 import { AGENT_CREDENTIAL_SECONDS, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import { SSH_GRANT_SECONDS } from '@offshoot/contract/edge-ssh'
-import { jwtVerify, SignJWT } from 'jose'
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose'
 
 /**
  * Half of a credential's lifetime. A credential that is handed out is therefore valid for at least as long, which also
@@ -19,14 +19,17 @@ const MAX_KEPT = 10_000
 export class AgentCredential {
   readonly #secret: Uint8Array
   readonly #clusterId: string
+  readonly #hostId: string | undefined
   readonly #kept = new Map<string | undefined, { readonly token: Promise<string>; readonly untilMs: number }>()
 
   /**
    * @param secret base64, as in the configuration
    * @param clusterId the agent deletes nothing for a control of another cluster
+   * @param hostId the audience of each credential. Absent: the agent is on this host and its id is not known yet
    */
-  constructor(secret: string, clusterId: string) {
+  constructor(secret: string, clusterId: string, hostId?: string) {
     this.#clusterId = clusterId
+    this.#hostId = hostId
     this.#secret = Buffer.from(secret, 'base64')
   }
 
@@ -44,9 +47,8 @@ export class AgentCredential {
   /** @param session names the connection, whose next grant needs this one */
   sshGrant(sandboxId: string, workspaceId: string, session: string): Promise<string> {
     const claims = { cluster_id: this.#clusterId, workspace_id: workspaceId, sandbox_id: sandboxId, session }
-    return new SignJWT(claims)
+    return this.#token(claims)
       .setProtectedHeader({ alg: 'HS256', kid: SSH_GRANT_KEY_ID })
-      .setIssuedAt()
       .setExpirationTime(`${SSH_GRANT_SECONDS}s`)
       .sign(this.#secret)
   }
@@ -66,10 +68,15 @@ export class AgentCredential {
   }
 
   #sign(workspaceId: string | undefined): Promise<string> {
-    return new SignJWT({ cluster_id: this.#clusterId, ...(workspaceId !== undefined && { workspace_id: workspaceId }) })
+    const claims = { cluster_id: this.#clusterId, ...(workspaceId !== undefined && { workspace_id: workspaceId }) }
+    return this.#token(claims)
       .setProtectedHeader({ alg: 'HS256' })
-      .setIssuedAt()
       .setExpirationTime(`${AGENT_CREDENTIAL_SECONDS}s`)
       .sign(this.#secret)
+  }
+
+  #token(claims: JWTPayload): SignJWT {
+    const token = new SignJWT(claims).setIssuedAt()
+    return this.#hostId === undefined ? token : token.setAudience(this.#hostId)
   }
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../platform/db/database.ts'
 import { transaction } from '../platform/db/transaction.ts'
+import type { AgentAddress } from './agent-address.ts'
 import { AgentClient } from './agent-client.ts'
 import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
@@ -17,9 +18,11 @@ export function isForeign(info: AgentInfo, clusterId: string): boolean {
   return typeof info.cluster_id === 'string' && info.cluster_id !== clusterId
 }
 
-/** This process's knowledge of one configured agent. */
+/** This process's knowledge of one agent. */
 export interface KnownAgent {
   readonly client: AgentClient
+  /** The host that has joined; `null`: the agent is in the configuration. */
+  readonly hostId: string | null
   /** From the last poll that was answered; `null` before the first. */
   info: AgentInfo | null
   /** Whether the last poll was answered and no connection has failed since. */
@@ -30,44 +33,78 @@ export interface KnownAgent {
   promisedMib: number
 }
 
+interface Watched extends KnownAgent {
+  readonly gone: AbortController
+  looking: Promise<void>
+}
+
+async function close({ gone, looking, client }: Watched): Promise<void> {
+  gone.abort()
+  await looking
+  await client.close()
+}
+
+/** A host that has joined speaks for itself only. */
+function refuseOtherId({ hostId }: KnownAgent, info: AgentInfo): AgentInfo {
+  if (hostId === null || info.agent_id === hostId) return info
+  throw new Error(`the host ${hostId} says that it is ${info.agent_id}`)
+}
+
 /**
- * The configured agents. Every control process polls each one every few seconds and keeps the answer in memory. It also
+ * The configured agents, and those of hosts that have joined. Every control process polls each one every few seconds and keeps the answer in memory. It also
  * stores an agent's first answer, and every answer that changed, in the database.
  */
 export class AgentDirectory {
-  readonly all: readonly KnownAgent[]
   readonly clusterId: string
   onReachable: () => void = () => undefined
   readonly #database: Database
   #kinds: readonly AgentHooks[] = []
   readonly #log: Logger
-  readonly #stopped = new AbortController()
   #onKnown: (agent: KnownAgent, info: AgentInfo) => void = () => undefined
-  #loops: Promise<void>[] = []
+  #all: readonly Watched[] = []
+  #isStarted = false
 
-  constructor(
-    agents: readonly { readonly url: string; readonly secret: string }[],
-    clusterId: string,
-    database: Database,
-    log: Logger,
-  ) {
-    this.all = agents.map((agent) => ({
-      client: new AgentClient(agent, clusterId),
-      info: null,
-      isReachable: false,
-      isForeign: false,
-      promisedMib: 0,
-    }))
+  constructor(agents: readonly AgentAddress[], clusterId: string, database: Database, log: Logger) {
     this.clusterId = clusterId
     this.#database = database
     this.#log = log
+    for (const address of agents) this.add(address)
+  }
+
+  get all(): readonly KnownAgent[] {
+    return this.#all
   }
 
   /** @param onKnown called at an agent's first answer, and when another agent answers at its address */
   start(kinds: readonly AgentHooks[], onKnown: (agent: KnownAgent, info: AgentInfo) => void): void {
     this.#kinds = kinds
     this.#onKnown = onKnown
-    this.#loops = this.all.map((agent) => this.#look(agent))
+    this.#isStarted = true
+    for (const agent of this.#all) agent.looking = this.#look(agent)
+  }
+
+  /** Adds an agent, and polls it from now on if the directory has been started. */
+  add(address: AgentAddress): KnownAgent {
+    const agent: Watched = {
+      client: new AgentClient(address, this.clusterId),
+      hostId: address.host?.id ?? null,
+      info: null,
+      isReachable: false,
+      isForeign: false,
+      promisedMib: 0,
+      gone: new AbortController(),
+      looking: Promise.resolve(),
+    }
+    this.#all = [...this.#all, agent]
+    if (this.#isStarted) agent.looking = this.#look(agent)
+    return agent
+  }
+
+  /** Forgets an agent and ends its connections. */
+  async remove(agent: KnownAgent): Promise<void> {
+    const removed = this.#all.find((each) => each === agent)
+    this.#all = this.#all.filter((each) => each !== agent)
+    if (removed !== undefined) await close(removed)
   }
 
   byId(agentId: string): KnownAgent | undefined {
@@ -75,13 +112,11 @@ export class AgentDirectory {
   }
 
   async stop(): Promise<void> {
-    this.#stopped.abort()
-    await Promise.all(this.#loops)
-    await Promise.all(this.all.map((agent) => agent.client.close()))
+    await Promise.all(this.#all.map((agent) => close(agent)))
   }
 
-  async #look(agent: KnownAgent): Promise<void> {
-    const { signal } = this.#stopped
+  async #look(agent: Watched): Promise<void> {
+    const { signal } = agent.gone
     agent.client.onGone = () => this.#setReachable(agent, false)
     let lookAtMs = 0
     let reported = ''
@@ -97,7 +132,7 @@ export class AgentDirectory {
   /** @returns the report that the database has now */
   async #ask(agent: KnownAgent, reported: string): Promise<string> {
     try {
-      const info = await this.#introduce(agent.client, await agent.client.info(randomUUID()))
+      const info = await this.#introduce(agent.client, refuseOtherId(agent, await agent.client.info(randomUUID())))
       const report = JSON.stringify([info.agent_id, info.templates, info.accelerator, info.isolation, info.version])
       if (report !== reported) await this.#record(agent, info)
       const isNew = agent.info?.agent_id !== info.agent_id

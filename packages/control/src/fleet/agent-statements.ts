@@ -65,6 +65,12 @@ export const retireOthers = statement<{ id: string }, [id: string, url: string]>
   'update agents set retired_at = now() where url = $2 and id <> $1 and retired_at is null returning id',
 )
 
+/** An operator has removed its host. */
+export const retireAgent = statement<{ id: string }, [id: string]>(
+  'retire-agent',
+  'update agents set retired_at = now() where id = $1 and retired_at is null returning id',
+)
+
 export const failSandboxesOf = statement<never, [agentIds: readonly string[]]>(
   'fail-sandboxes-of',
   `update sandboxes set status = 'failed' where agent_id = any($1) and status <> 'failed'`,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
+import type { AgentAddress } from './agent-address.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { Follower } from './follower.ts'
@@ -8,7 +9,7 @@ import type { AgentHooks } from './agent-hooks.ts'
 import { SandboxChanges } from './sandbox-changes.ts'
 
 export interface FleetOptions {
-  readonly agents: readonly { readonly url: string; readonly secret: string }[]
+  readonly agents: readonly AgentAddress[]
   /** The id of the database. */
   readonly clusterId: string
   readonly database: Database
@@ -60,6 +61,18 @@ export class Fleet {
   /** Ids of the agents that answered the last poll. */
   get reachable(): string[] {
     return this.agents.flatMap(({ info, isReachable }) => (info !== null && isReachable ? [info.agent_id] : []))
+  }
+
+  /** Adds the agent of a host that has joined. */
+  addHost(address: AgentAddress): KnownAgent {
+    return this.directory.add(address)
+  }
+
+  /** Ends every connection to the agent of a host that has been removed. */
+  async removeHost(agent: KnownAgent): Promise<void> {
+    await this.#followers.get(agent.client)?.follower.stop()
+    this.#followers.delete(agent.client)
+    await this.directory.remove(agent)
   }
 
   /** @see Follower.reconcileSoon */

@@ -54,7 +54,11 @@ export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
 /** What a real agent has on disk. */
 export class FakeAgentState {
   readonly builds = new FakeBuilds()
-  readonly agentId = randomUUID()
+  readonly agentId: string
+  constructor(agentId: string = randomUUID()) {
+    this.agentId = agentId
+  }
+
   /** The cluster that the agent obeys. */
   clusterId: string | null = null
   readonly sandboxes = new Map<string, AgentSandbox>()

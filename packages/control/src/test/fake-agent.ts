@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type {
@@ -8,6 +9,7 @@ import type {
   CreateOnAgentBody,
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
+import { TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox } from './fake-agent-state.ts'
@@ -24,6 +26,9 @@ export interface FakeAgentOptions {
   /** Keeps the sandboxes and the log over a restart, as a real agent's disk does. */
   readonly state?: FakeAgentState
   readonly port?: number
+  /** With a certificate the agent speaks TLS, and expects one of the caller. */
+  readonly tls?: TlsIdentity
+  readonly secret?: string
 }
 
 const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
@@ -65,16 +70,27 @@ export class FakeAgent {
   }[] = []
   readonly #templates: readonly string[]
   readonly #server: Server
+  readonly #isTls: boolean
   readonly #streams = new Set<ServerResponse>()
   readonly #upgraded = new Set<Duplex>()
 
-  private constructor({ templates = ['base', 'minimal'], state = new FakeAgentState() }: FakeAgentOptions) {
+  private constructor({
+    templates = ['base', 'minimal'],
+    state = new FakeAgentState(),
+    tls,
+    secret,
+  }: FakeAgentOptions) {
     this.state = state
-    this.secret = Buffer.alloc(32, 7).toString('base64')
+    this.secret = secret ?? Buffer.alloc(32, 7).toString('base64')
     this.#templates = templates
-    this.#server = createServer((request, response) => {
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#handle(request, response).catch((error: unknown) => response.destroy(error as Error))
-    })
+    }
+    this.#isTls = tls !== undefined
+    this.#server =
+      tls === undefined
+        ? createServer(handle)
+        : createTlsServer({ ...tls, ...TLS_OPTIONS, requestCert: true, rejectUnauthorized: true }, handle)
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.add(socket)
       socket.on('error', () => undefined)
@@ -94,7 +110,7 @@ export class FakeAgent {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `${this.#isTls ? 'https' : 'http'}://127.0.0.1:${this.port}`
   }
 
   /** Ends at once, with all connections, as with `kill -9`. */

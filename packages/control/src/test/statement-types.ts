@@ -1,6 +1,8 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
+import type * as fleet_host_statements from '../fleet/host-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
@@ -79,8 +81,24 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.setAgentCursor, {  }, [string, number]>>,
   Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, {  }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
+]
+
+export type Of_fleet_fleet_authority_statements = [
+  Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthority, { "certificate": string; "key": Buffer }, []>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.insertFleetAuthority, {  }, [string, Uint8Array]>>,
+]
+
+export type Of_fleet_host_statements = [
+  Assert<Agreement<typeof fleet_host_statements.insertHostToken, { "expires_at": Date }, [Uint8Array, number]>>,
+  Assert<Agreement<typeof fleet_host_statements.useHostToken, { "host_id": string; "is_new": Computed<boolean> }, [Uint8Array, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_host_statements.removeOldHostTokens, {  }, []>>,
+  Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,
+  Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
+  Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
 ]
 
 export type Of_fleet_reconcile_statements = [

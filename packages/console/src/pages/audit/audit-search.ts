@@ -77,6 +77,9 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'operator_key.created': false,
   'operator_key.revoked': false,
   'host.reconciled': false,
+  'host.token_created': false,
+  'host.joined': false,
+  'host.removed': false,
   'keys.rotated': false,
   'account.deleted': false,
 }

@@ -12,18 +12,23 @@ import { addOidcProviders } from './identity/oidc-providers.ts'
 import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
+import { removeOldHostTokens } from '../../fleet/host-statements.ts'
 import { removeOldInvitations } from './identity/invitation-statements.ts'
 import { removeOldCodes } from './identity/used-code-statements.ts'
 import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
+import { edgeHostRoutes } from './operators/edge-host-routes.ts'
 import { getHosts } from './operators/get-hosts.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
+import { hostEnrolmentRoutes } from './operators/host-enrolment.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
+import { hostTokenRoutes } from './operators/host-tokens.ts'
 import { jobRoutes } from './operators/job-routes.ts'
 import { keepKeys, keyRoutes, refreshKeys } from './operators/key-routes.ts'
 import { operatorKeyRoutes } from './operators/operator-key-routes.ts'
 import { operatorRoutes } from './operators/operator-routes.ts'
+import { removeHost } from './operators/remove-host.ts'
 import { edgeSshRoutes } from './ssh/edge-ssh-routes.ts'
 import { sshGatewayRoutes } from './ssh/ssh-gateway-routes.ts'
 import { sshKeyRoutes } from './ssh/ssh-key-routes.ts'
@@ -35,6 +40,9 @@ import type { OrgsContext } from './identity/orgs-context.ts'
 const PROVIDERS_EVERY_MS = 5_000
 /** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
 const KEYS_EVERY_MS = 5_000
+
+/** Milliseconds between two looks at the rows of hosts that have joined. */
+const HOSTS_EVERY_MS = 1_000
 
 /** Users, workspaces, members, invitations, API keys, operators, and the audit log. */
 export const orgs: Kind<OrgsContext> = {
@@ -56,6 +64,10 @@ export const orgs: Kind<OrgsContext> = {
     orgRoutes(app, control)
     getOperatedOrgs(app, control)
     getHosts(app, control)
+    hostTokenRoutes(app, control)
+    removeHost(app, control)
+    hostEnrolmentRoutes(app, control)
+    edgeHostRoutes(app, control)
     getHostDisk(app, control)
     hostQuarantineRoutes(app, control)
     hostReconcileRoutes(app, control)
@@ -75,6 +87,7 @@ export const orgs: Kind<OrgsContext> = {
       run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
     },
     { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
+    { what: 'joined hosts', everyMs: HOSTS_EVERY_MS, run: () => control.joinedHosts.refresh() },
   ],
   lanes: (control) => [
     lane('objects', [
@@ -85,5 +98,5 @@ export const orgs: Kind<OrgsContext> = {
     ]),
   ],
   describedRoutes: accountOperations,
-  sweeps: [removeOldInvitations, removeOldCodes],
+  sweeps: [removeOldInvitations, removeOldCodes, removeOldHostTokens],
 }

@@ -377,6 +377,15 @@ CREATE INDEX events_sandbox_idx ON ONLY public.events USING btree (workspace_id,
 
 CREATE INDEX events_xid_idx ON ONLY public.events USING btree (xid);
 
+create table "fleet_authority" (
+  is_only boolean not null default true,
+  certificate text not null,
+  key bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint fleet_authority_is_only_check CHECK (is_only),
+  constraint fleet_authority_pkey PRIMARY KEY (is_only)
+);
+
 create table "git_connects" (
   state text not null,
   workspace_id uuid not null,
@@ -404,6 +413,18 @@ create table "git_installations" (
 );
 
 CREATE INDEX git_installations_workspace_idx ON public.git_installations USING btree (workspace_id, created_at DESC);
+
+create table "host_tokens" (
+  hash bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  expires_at timestamp(3) with time zone not null,
+  public_key bytea,
+  host_id uuid,
+  constraint host_tokens_check CHECK (((public_key IS NULL) = (host_id IS NULL))),
+  constraint host_tokens_pkey PRIMARY KEY (hash)
+);
+
+CREATE INDEX host_tokens_expires_at_idx ON public.host_tokens USING btree (expires_at);
 
 create table "idempotent_requests" (
   workspace_id uuid not null,
@@ -457,6 +478,15 @@ create table "invitations" (
 );
 
 CREATE INDEX invitations_email_idx ON public.invitations USING btree (email);
+
+create table "joined_hosts" (
+  id uuid not null,
+  url text not null,
+  secret bytea not null,
+  edge_secret bytea not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint joined_hosts_pkey PRIMARY KEY (id)
+);
 
 create table "jwks" (
   id uuid not null default gen_random_uuid(),

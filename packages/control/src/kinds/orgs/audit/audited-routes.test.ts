@@ -4,6 +4,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { JoiningHost } from '../../../test/joining-host.ts'
 import { hashInvitation } from '../invite-member.ts'
 import { insertInvitation } from '../identity/invitation-statements.ts'
 import { insertMember } from '../identity/membership-statements.ts'
@@ -155,6 +156,12 @@ describe('the audit log, over all routes of the running service', () => {
     'DELETE /v1/orgs/{id}/members/{user_id}': async () => {
       const fred = await memberOfAlice('fred')
       return { path: `/v1/orgs/${alice.workspaceId}/members/${fred.userId}` }
+    },
+    'POST /v1/admin/hosts/tokens': () => ({}),
+    'DELETE /v1/admin/hosts/{id}': async () => {
+      const host = new JoiningHost()
+      await host.join(control, (await ask('POST', '/v1/admin/hosts/tokens', OPERATOR)).token)
+      return { path: `/v1/admin/hosts/${host.joined?.host_id}` }
     },
     'POST /v1/admin/hosts/{id}/reconcile': () => ({ path: '/v1/admin/hosts/self/reconcile', body: { count: 0 } }),
     'POST /v1/admin/operators': () => ({ body: { name: 'x', role: 'viewer' } }),

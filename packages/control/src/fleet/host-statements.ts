@@ -1,0 +1,57 @@
+import { statement } from '../platform/db/statement.ts'
+
+export const insertHostToken = statement<{ expires_at: Date }, [hash: Buffer, seconds: number]>(
+  'insert-host-token',
+  `insert into host_tokens (hash, expires_at) values ($1, now() + make_interval(secs => $2)) returning expires_at`,
+)
+
+/**
+ * Binds the token to the first key that uses it. No row: the token is unknown, has expired, or another key has used it.
+ */
+export const useHostToken = statement<{ host_id: string; is_new: boolean }, [hash: Buffer, publicKey: Buffer]>(
+  'use-host-token',
+  `with token as (
+     select hash, public_key is null as is_new from host_tokens
+     where hash = $1 and expires_at > now() and (public_key is null or public_key = $2) for update
+   )
+   update host_tokens t set public_key = $2, host_id = coalesce(t.host_id, gen_random_uuid())
+   from token where t.hash = token.hash
+   returning t.host_id, token.is_new`,
+  { notNull: ['host_id'] },
+)
+
+/** A token that has expired says nothing about a host any more. */
+export const removeOldHostTokens = statement<never, []>(
+  'remove-old-host-tokens',
+  'delete from host_tokens where expires_at < now()',
+)
+
+export const insertJoinedHost = statement<never, [id: string, url: string, secret: Buffer, edgeSecret: Buffer]>(
+  'insert-joined-host',
+  'insert into joined_hosts (id, url, secret, edge_secret) values ($1, $2, $3, $4)',
+)
+
+interface JoinedHostRow {
+  readonly id: string
+  readonly url: string
+  /** Both are sealed. */
+  readonly secret: Buffer
+  readonly edge_secret: Buffer
+}
+
+/** No row: the host has been removed. */
+export const joinedHost = statement<JoinedHostRow, [id: string]>(
+  'joined-host',
+  'select id, url, secret, edge_secret from joined_hosts where id = $1',
+)
+
+export const joinedHosts = statement<JoinedHostRow, []>(
+  'joined-hosts',
+  'select id, url, secret, edge_secret from joined_hosts order by created_at, id',
+)
+
+/** The host is trusted no more. No row: no such host has joined. */
+export const removeJoinedHost = statement<{ url: string }, [id: string]>(
+  'remove-joined-host',
+  'delete from joined_hosts where id = $1 returning url',
+)

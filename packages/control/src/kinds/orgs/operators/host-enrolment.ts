@@ -1,0 +1,74 @@
+import type { SignedCertificate } from '@offshoot/contract/edge-host'
+import { ApiError } from '@offshoot/contract/errors'
+import { HOST_CERTIFICATE_PATH, HOST_JOIN_PATH, joinBody, type JoinedHost } from '@offshoot/contract/host-enrolment'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { certifyHost, keyHashIn, makeSecret, verifyRenewal } from '../../../fleet/host-certificates.ts'
+import { insertJoinedHost, joinedHost, useHostToken } from '../../../fleet/host-statements.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { bearerToken } from '../../../platform/http/bearer-token.ts'
+import { parseBody } from '../../../platform/http/body.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
+import { hashOfToken } from './host-tokens.ts'
+
+/**
+ * `POST /internal/hosts/join` with a token, and `POST /internal/hosts/certificate` with the present key
+ * (contract/host-enrolment.ts). Not part of the public API. Their callers are the supervisors of other machines.
+ */
+export function hostEnrolmentRoutes(app: FastifyInstance, control: OrgsContext): void {
+  app.post(HOST_JOIN_PATH, async (request, reply): Promise<JoinedHost> => {
+    refuseSpent(control, request)
+    const token = bearerToken(request)
+    const { request: asked, url } = parseBody(request, joinBody)
+    const key = await keyHashIn(asked)
+    const joined = await transaction(control.database.pool, async (client) => {
+      const [used] = await useHostToken(client, hashOfToken(token), key)
+      if (used === undefined) return null
+      if (used.is_new) await admit(control, client, request, used.host_id, url)
+      return secretsOf(control, client, used.host_id)
+    })
+    if (joined === null) {
+      control.failures.note(request.ip)
+      throw new ApiError('invalidApiToken')
+    }
+    void reply.header('cache-control', 'no-store')
+    return { ...joined, ...(await certifyHost(control.fleetAuthority, asked, joined.host_id)) }
+  })
+  app.post(HOST_CERTIFICATE_PATH, async (request): Promise<SignedCertificate> => {
+    refuseSpent(control, request)
+    const { hostId, request: asked } = await verifyRenewal(control.fleetAuthority, bearerToken(request)).catch(
+      (error: unknown) => {
+        control.failures.note(request.ip)
+        throw error
+      },
+    )
+    const [known] = await joinedHost(control.database.pool, hostId)
+    if (known === undefined) throw new ApiError('invalidApiToken', { detail: 'the host has been removed' })
+    return certifyHost(control.fleetAuthority, asked, hostId)
+  })
+}
+
+function refuseSpent({ failures }: OrgsContext, { ip }: FastifyRequest): void {
+  if (failures.isSpent(ip)) throw new ApiError('tooManyFailures')
+}
+
+async function admit(
+  { fleetSeal }: OrgsContext,
+  client: pg.ClientBase,
+  { ip, id: requestId }: FastifyRequest,
+  hostId: string,
+  url: string,
+): Promise<void> {
+  await insertJoinedHost(client, hostId, url, fleetSeal.close(makeSecret()), fleetSeal.close(makeSecret()))
+  const actor = { type: 'service', id: null, ip, requestId } as const
+  const event = { workspaceId: null, action: 'host.joined', target: hostId, details: { url } } as const
+  await recordAuditEvent(client, actor, event)
+}
+
+/** @throws ApiError 401 if the host has been removed since it joined */
+async function secretsOf({ fleetSeal }: OrgsContext, client: pg.ClientBase, hostId: string) {
+  const [row] = await joinedHost(client, hostId)
+  if (row === undefined) throw new ApiError('invalidApiToken', { detail: 'the host has been removed' })
+  return { host_id: hostId, secret: fleetSeal.open(row.secret), edge_secret: fleetSeal.open(row.edge_secret) }
+}

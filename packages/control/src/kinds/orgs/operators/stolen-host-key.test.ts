@@ -1,0 +1,132 @@
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import { glob, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
+import { HOST_CERTIFICATE_PATH, RENEWAL_AUDIENCE } from '@offshoot/contract/host-enrolment'
+import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
+import { SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { FakeAgent } from '../../../test/fake-agent.ts'
+import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { JoiningHost } from '../../../test/joining-host.ts'
+
+const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
+const CONTRACT = join(import.meta.dirname, '../../../../../contract/src')
+/** Routes for everybody. */
+const OPEN: ReadonlySet<number> = new Set([200, 204, 302, 303])
+
+interface Operation {
+  readonly method: string
+  readonly path: string
+}
+
+describe('everything that is on a stolen host', () => {
+  let harness: Harness
+  let agent: FakeAgent
+  let control: RunningControl
+  let alice: Tenant
+  let sandbox: string
+  let host: JoiningHost
+  let operations: readonly Operation[]
+  /** Bearer tokens that a thief can make, by what they pretend to be. */
+  let tokens: Readonly<Record<string, string>>
+
+  beforeAll(async () => {
+    agent = await FakeAgent.start()
+    harness = await Harness.start()
+    control = await harness.control([agent], {
+      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      edge_secret: Buffer.alloc(32, 1).toString('base64'),
+      gateway_secret: Buffer.alloc(32, 2).toString('base64'),
+      ssh: { host: '127.0.0.1', port: 2222 },
+      trusted_proxies: ['127.0.0.1/32'],
+    })
+    alice = await harness.tenant(control, 'alice')
+    const made = await call(control.url, 'POST', '/v1/sandboxes', { token: alice.key, body: { template: 'base' } })
+    sandbox = made.body.id
+    const { body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR })
+    host = new JoiningHost()
+    await host.join(control, body.token)
+    operations = [...(await describedOperations()), ...(await internalOperations())]
+    tokens = await forgedTokens(body.token)
+  })
+
+  afterAll(async () => {
+    await harness.stop()
+    await agent.kill()
+  })
+
+  let asked = 0
+  const nextAddress = () => {
+    asked += 1
+    return `10.${(asked >> 16) & 255}.${(asked >> 8) & 255}.${asked & 255}`
+  }
+
+  async function describedOperations(): Promise<Operation[]> {
+    const { body } = await call(control.url, 'GET', '/openapi.json')
+    return Object.entries(body.paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path })),
+    )
+  }
+
+  /** The contract names every route between the processes. */
+  async function internalOperations(): Promise<Operation[]> {
+    const paths = new Set<string>()
+    for await (const file of glob('*.ts', { cwd: CONTRACT })) {
+      const text = await readFile(join(CONTRACT, file), 'utf8')
+      for (const [, path = ''] of text.matchAll(/= '(\/internal\/[^']+)'/g)) paths.add(path)
+    }
+    return [...paths].flatMap((path) =>
+      ['GET', 'POST'].flatMap((method) => [path, `${path}/${sandbox}`].map((each) => ({ method, path: each }))),
+    )
+  }
+
+  async function forgedTokens(spent: string): Promise<Record<string, string>> {
+    const { secret = '', edge_secret: edgeSecret = '' } = host.joined ?? {}
+    const claims = { workspace_id: alice.workspaceId, sandbox_id: sandbox, sub: alice.userId, org: alice.workspaceId }
+    const signed = (key: string, kid?: string) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256', ...(kid !== undefined && { kid }) })
+        .setIssuedAt()
+        .setExpirationTime('60s')
+        .sign(Buffer.from(key, 'base64'))
+    const x5c = [new X509Certificate(host.identity.cert).raw.toString('base64')]
+    const withKey = await new SignJWT({ ...claims, request: await certificateRequest(makePrivateKey()) })
+      .setProtectedHeader({ alg: 'ES256', x5c })
+      .setIssuedAt()
+      .setExpirationTime('60s')
+      .setAudience(RENEWAL_AUDIENCE)
+      .sign(createPrivateKey(host.key))
+    const made: Record<string, string> = { spent, secret, edgeSecret, withKey }
+    for (const [name, key] of Object.entries({ secret, edgeSecret })) {
+      for (const kid of [undefined, EDGE_KEY_ID, SSH_GRANT_KEY_ID, 'gateway'])
+        made[`${name} as ${kid ?? 'control'}`] = await signed(key, kid)
+    }
+    return made
+  }
+
+  it('opens no route of control that is not open to everybody, but its own renewal', async () => {
+    expect(operations.length).toBeGreaterThan(200)
+    const opened: string[] = []
+    for (const { method, path } of operations) {
+      const real = path.replace('{id}', sandbox).replaceAll(/\{\w+\}/g, 'x')
+      const ask = async (token?: string) => {
+        // Every request from an address of its own, so that none is refused because others were.
+        const headers = { 'content-type': 'application/json', 'x-forwarded-for': nextAddress() }
+        const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
+        const answer = await call(control.url, method, real, {
+          ...(token !== undefined && { token }),
+          headers,
+          ...body,
+        })
+        return answer.status
+      }
+      const anonymous = await ask()
+      for (const [name, token] of Object.entries(tokens)) {
+        const status = await ask(token)
+        if (OPEN.has(status) && !OPEN.has(anonymous)) opened.push(`${method} ${path} with ${name}`)
+      }
+    }
+    expect(opened).toEqual([`POST ${HOST_CERTIFICATE_PATH} with withKey`])
+  })
+})

@@ -1,0 +1,48 @@
+import { X509Certificate } from 'node:crypto'
+import {
+  HOST_CERTIFICATE_PATH,
+  HOST_JOIN_PATH,
+  type JoinedHost,
+  RENEWAL_AUDIENCE,
+} from '@offshoot/contract/host-enrolment'
+import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
+import { SignJWT } from 'jose'
+import { createPrivateKey } from 'node:crypto'
+import { type Answer, call, type RunningControl } from './harness.ts'
+
+/** The part of a machine that joins: its key, and what it asks of control. */
+export class JoiningHost {
+  readonly key = makePrivateKey()
+  readonly url: string
+  joined: JoinedHost | undefined
+
+  constructor(url = 'https://192.0.2.7:7443') {
+    this.url = url
+  }
+
+  async join(control: RunningControl, token: string, body: Record<string, unknown> = {}): Promise<Answer> {
+    const request = await certificateRequest(this.key)
+    const answer = await call(control.url, 'POST', HOST_JOIN_PATH, { token, body: { request, url: this.url, ...body } })
+    if (answer.status === 200) this.joined = answer.body as JoinedHost
+    return answer
+  }
+
+  /** What its agent presents. */
+  get identity() {
+    const { certificate = '', authority = '' } = this.joined ?? {}
+    return { cert: certificate, key: this.key, ca: authority }
+  }
+
+  async renew(
+    control: RunningControl,
+    { certificate = this.identity.cert, audience = RENEWAL_AUDIENCE, expires = '60s' } = {},
+  ) {
+    const token = await new SignJWT({ request: await certificateRequest(makePrivateKey()) })
+      .setProtectedHeader({ alg: 'ES256', x5c: [new X509Certificate(certificate).raw.toString('base64')] })
+      .setAudience(audience)
+      .setIssuedAt()
+      .setExpirationTime(expires)
+      .sign(createPrivateKey(this.key))
+    return call(control.url, 'POST', HOST_CERTIFICATE_PATH, { token, body: {} })
+  }
+}

@@ -20,6 +20,8 @@ import { openDatabaseCertificates } from './certificates/database-certificates.t
 import { DomainCertificates } from './certificates/domain-certificates.ts'
 import { Front, type FrontOptions } from './front/front.ts'
 import { answerHealth } from './front/health.ts'
+import { EdgeIdentity } from './hosts/edge-identity.ts'
+import { followHosts } from './hosts/follow-hosts.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
@@ -50,6 +52,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     wakeMs,
     onPrivate: (id) => locations.markPrivate(id),
   })
+  locations.onRemoved = (ids) => pools.letGo(ids)
   const limits = new SandboxLimits({
     perSecond: config.limits.requests_per_second,
     concurrent: config.limits.concurrent,
@@ -107,6 +110,10 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
   if (config.control !== undefined) {
     const options = { control: config.control, locations: apps, log }
     following.push(followApps(options, stopped.signal), reportLoad({ ...options, load }, stopped.signal))
+  }
+  if (asking !== null) {
+    const identity = new EdgeIdentity({ ...asking, log })
+    following.push(followHosts({ ...asking, identity, locations, log }, stopped.signal))
   }
   if (ssh !== null) following.push(ssh.start(stopped.signal))
   const stop = async () => {

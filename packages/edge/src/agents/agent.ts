@@ -1,5 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type AgentSandbox, agentSandbox, type AgentSandboxList, agentSandboxList } from '@offshoot/contract/agent-api'
+import { hostName } from '@offshoot/contract/fleet-identity'
+import { type MutualTls, type Peer, peerConnector } from '@offshoot/kit/mutual-tls'
 import { serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import { Pool } from 'undici'
 import { EdgeCredential } from './edge-credential.ts'
@@ -8,21 +10,40 @@ import { EdgeCredential } from './edge-credential.ts'
 const ANSWER_MS = 5_000
 /** Milliseconds without a byte on the event stream, which sends a heartbeat every 15 s. */
 const EVENTS_SILENCE_MS = 45_000
+/** Milliseconds to open a connection with TLS. */
+const CONNECT_MS = 5_000
 /** Concurrent queries, beside the event stream. */
 const CONNECTIONS = 8
+
+/** Where an agent is, and what it shares with the edge. */
+export interface AgentAddress {
+  readonly url: string
+  /** base64 */
+  readonly secret: string
+  /** The host behind an `https` address, and the edge's own certificate. Absent: HTTP on loopback. */
+  readonly host?: { readonly id: string; readonly identity: MutualTls } | undefined
+}
 
 /** The edge's client of one agent. */
 export class Agent {
   readonly url: string
   readonly credential: EdgeCredential
   readonly server
+  readonly peer: Peer
   readonly #pool: Pool
 
-  constructor({ url, secret }: { readonly url: string; readonly secret: string }) {
+  constructor({ url, secret, host }: AgentAddress) {
     this.url = url
     this.server = serverAttributes(url)
-    this.credential = new EdgeCredential(secret)
-    this.#pool = new Pool(url, { connections: CONNECTIONS, bodyTimeout: EVENTS_SILENCE_MS })
+    this.peer = {
+      // A URL has the address of IPv6 in brackets.
+      host: this.server['server.address'].replace(/^\[|\]$/g, ''),
+      port: this.server['server.port'],
+      tls: host === undefined ? null : { identity: host.identity, name: hostName(host.id) },
+    }
+    this.credential = new EdgeCredential(secret, host?.id)
+    const connect = this.peer.tls === null ? {} : { connect: peerConnector(this.peer, CONNECT_MS) }
+    this.#pool = new Pool(url, { ...connect, connections: CONNECTIONS, bodyTimeout: EVENTS_SILENCE_MS })
   }
 
   /** All sandboxes of the agent, consistent with the event log up to `last_seq`. */

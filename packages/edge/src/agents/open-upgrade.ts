@@ -1,8 +1,10 @@
 import { type IncomingMessage, request as httpRequest } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { sendUpgrade } from '@offshoot/kit/http-upgrades'
+import { connectToPeer } from '@offshoot/kit/mutual-tls'
 import { startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import type { Agent } from './agent.ts'
 
@@ -67,16 +69,16 @@ function isAway(error: unknown): boolean {
 }
 
 async function openOnce(
-  { url, server }: Agent,
+  { url, server, peer }: Agent,
   { path, protocol, token, headers }: WantedUpgrade,
   deadline: Deadline,
 ): Promise<Socket> {
   const authorization = `Bearer ${await token()}`
   const span = startClientSpan('GET', server)
-  const request = httpRequest(`${url}${path}`, {
+  const send = peer.tls === null ? httpRequest : httpsRequest
+  const request = send(`${url}${path}`, {
     // The end of one direction must not close the other.
-    createConnection: () =>
-      connect({ host: server['server.address'], port: server['server.port'], allowHalfOpen: true, noDelay: true }),
+    createConnection: () => connectToPeer(peer, { allowHalfOpen: true }),
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,

@@ -34,13 +34,28 @@ const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
 
 /** Which agent has each sandbox. Held in memory only: a restarted edge gets it from the agents again. */
 export class SandboxLocations {
-  readonly #agents: readonly Agent[]
+  readonly #agents: Set<Agent>
   readonly #locations = new Map<SandboxId, SandboxLocation>()
   readonly #asking = new FairLimit(MAX_ASKING_OF_VISITOR, MAX_ASKING)
   readonly #questions = new Map<SandboxId, Promise<SandboxLocation | null>>()
 
   constructor(agents: readonly Agent[]) {
-    this.#agents = agents
+    this.#agents = new Set(agents)
+  }
+
+  /** Called with the sandboxes of a host that has been removed. */
+  onRemoved: (ids: ReadonlySet<SandboxId>) => void = () => undefined
+
+  addAgent(agent: Agent): void {
+    this.#agents.add(agent)
+  }
+
+  /** The host has been removed: its sandboxes are unknown from now on. */
+  removeAgent(agent: Agent): void {
+    this.#agents.delete(agent)
+    const ids = [...this.#locations].flatMap(([id, location]) => (location.agent === agent ? [id] : []))
+    for (const id of ids) this.#locations.delete(id)
+    this.onRemoved(new Set(ids))
   }
 
   /** The known location; asks no agent. */
@@ -84,6 +99,8 @@ export class SandboxLocations {
   apply(agent: Agent, { event }: AgentRecord): void {
     const id = event.sandbox_id as SandboxId
     const status = STATUS_AFTER[event.type]
+    const owner = this.#locations.get(id)?.agent
+    if (owner !== undefined && owner !== agent) return
     if (event.type === 'sandbox.deleted') this.#locations.delete(id)
     else if (event.type === 'sandbox.visibility_changed') this.#changeVisibility(id, event.metadata['visibility'])
     else if (status !== undefined) {
@@ -106,7 +123,7 @@ export class SandboxLocations {
 
   async #ask(id: SandboxId, signal: AbortSignal): Promise<SandboxLocation | null> {
     const answers = await Promise.all(
-      this.#agents.map(async (agent) => {
+      [...this.#agents].map(async (agent) => {
         const sandbox = await agent.find(id, signal).catch(() => null)
         return sandbox === null ? null : this.#set(agent, sandbox)
       }),
@@ -114,7 +131,10 @@ export class SandboxLocations {
     return answers.find((location) => location !== null) ?? null
   }
 
+  /** A host cannot take over the sandbox of another one, so that a stolen key of a host opens only what is there. */
   #set(agent: Agent, { id, status, visibility }: Pick<AgentSandbox, 'id' | 'status' | 'visibility'>): SandboxLocation {
+    const known = this.#locations.get(id as SandboxId)
+    if (known !== undefined && known.agent !== agent) return known
     const location = { agent, status, visibility }
     this.#locations.set(id as SandboxId, location)
     if (this.#locations.size > MAX_KEPT) this.#locations.delete(this.#locations.keys().next().value as SandboxId)

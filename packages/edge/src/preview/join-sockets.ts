@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { resetConnection } from '@offshoot/kit/mutual-tls'
 import { closeFrame, WebSocketFrames } from '@offshoot/kit/web-socket-frames'
 
 /** Milliseconds of silence before TCP keepalive probes. */
@@ -41,7 +42,7 @@ function sayGoodbye(visitor: Socket, server: Socket, frames: WebSocketFrames, { 
   visitor.once('close', () => {
     clearTimeout(timer)
     // A plain end would leave a server that never ends its own half.
-    server.resetAndDestroy()
+    resetConnection(server)
   })
   const close = () => {
     server.unpipe(visitor)

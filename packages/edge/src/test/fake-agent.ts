@@ -2,11 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { EventType } from '@offshoot/contract/event'
 import { ADMITTED_HEADER } from '@offshoot/contract/port-stream'
+import { EDGE_NAME } from '@offshoot/contract/fleet-identity'
+import { admitPeers, resetConnection, TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
 import { jwtVerify } from 'jose'
 
 export class FakeAgent {
@@ -28,19 +31,24 @@ export class FakeAgent {
   #seq = 0
   #port = 0
 
-  static async start(): Promise<FakeAgent> {
+  /** With a certificate the agent speaks TLS to edges only. */
+  #tls: TlsIdentity | undefined
+
+  static async start(tls?: TlsIdentity): Promise<FakeAgent> {
     const agent = new FakeAgent()
+    agent.#tls = tls
     await agent.listen()
     return agent
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`
+    return `${this.#tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port}`
   }
 
   /** Can be called again after {@link kill}; it then uses the same address. */
   async listen(): Promise<void> {
-    const server = createServer((request, response) => void this.#answer(request, response))
+    const answer = (request: IncomingMessage, response: ServerResponse) => void this.#answer(request, response)
+    const server = this.#tls === undefined ? createServer(answer) : serveTls(this.#tls, answer)
     server.on('upgrade', (request, socket, head) => void this.#open(request, socket as Socket, head))
     server.listen(this.#port, '127.0.0.1')
     await once(server, 'listening')
@@ -139,7 +147,7 @@ export class FakeAgent {
     inside.once('error', () => {
       if (inside.connecting || inside.bytesWritten + inside.bytesRead === 0)
         socket.end('HTTP/1.1 502 No\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}')
-      else socket.resetAndDestroy()
+      else resetConnection(socket)
     })
     inside.once('connect', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: offshoot-tcp\r\n\r\n')
@@ -156,6 +164,13 @@ export class FakeAgent {
     const verified = await jwtVerify(token, key, { algorithms: ['HS256'] }).catch(() => null)
     return verified?.protectedHeader.kid === 'edge'
   }
+}
+
+function serveTls(tls: TlsIdentity, answer: (request: IncomingMessage, response: ServerResponse) => void): Server {
+  const both = { requestCert: true, rejectUnauthorized: true, ...TLS_OPTIONS }
+  const server = createTlsServer({ ...tls, ...both }, answer)
+  admitPeers(server, [EDGE_NAME])
+  return server
 }
 
 function answerJson(response: ServerResponse, body: unknown): void {

@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
+import { certificateBody, EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH, type EdgeHost } from '@offshoot/contract/edge-host'
+import { EDGE_NAME } from '@offshoot/contract/fleet-identity'
+import type { CertificateAuthority } from '@offshoot/kit/x509/certificate-authority'
 import { jwtVerify } from 'jose'
 
 const SECRET = Buffer.alloc(32, 9).toString('base64')
@@ -15,6 +18,11 @@ export class FakeControl {
   readonly #server: Server
   readonly #streams = new Set<ServerResponse>()
   apps: PretendedApp[] = []
+  /** The hosts that have joined. */
+  hosts: readonly EdgeHost[] = []
+  /** Signs the certificates of edges. Absent: control refuses. */
+  authority: CertificateAuthority | undefined
+  readonly #hostStreams = new Set<ServerResponse>()
   #reads = 0
   /** Load reports received, the newest last. */
   readonly loads: EdgeLoad[] = []
@@ -33,6 +41,11 @@ export class FakeControl {
   /** For the configuration of an edge. */
   get access(): { readonly url: string; readonly secret: string } {
     return { url: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`, secret: SECRET }
+  }
+
+  tellHosts(hosts: readonly EdgeHost[]): void {
+    this.hosts = hosts
+    for (const stream of this.#hostStreams) this.#send(stream, 'hosts', hosts)
   }
 
   tell(app: PretendedApp): void {
@@ -87,6 +100,15 @@ export class FakeControl {
         'all',
         this.apps.map((app) => this.#read(app)),
       )
+    } else if (known && url === EDGE_HOSTS_PATH) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      this.#hostStreams.add(response)
+      this.#send(response, 'hosts', this.hosts)
+    } else if (known && url === EDGE_CERTIFICATE_PATH && this.authority !== undefined) {
+      const body = certificateBody.parse(await json(request))
+      const certificate = await this.authority.sign(body.request, EDGE_NAME, 3_600)
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ certificate, authority: this.authority.certificate }))
     } else if (known && asked !== undefined) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#read(asked)))
     } else response.writeHead(404).end()

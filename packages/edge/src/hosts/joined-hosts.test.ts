@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { hostName } from '@offshoot/contract/fleet-identity'
+import { CertificateAuthority, makeAuthority } from '@offshoot/kit/x509/certificate-authority'
+import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { EdgeUnderTest, patience, until } from '../test/edge-under-test.ts'
+import { FakeAgent } from '../test/fake-agent.ts'
+import { FakeControl } from '../test/fake-control.ts'
+
+describe('a host that has joined', () => {
+  let authority: CertificateAuthority
+  let control: FakeControl
+  let edge: EdgeUnderTest
+  let servers: (Server | TcpServer)[]
+  let agents: FakeAgent[]
+
+  beforeEach(async () => {
+    servers = []
+    agents = []
+    authority = await CertificateAuthority.open(await makeAuthority('Test'))
+    control = await FakeControl.start()
+    control.authority = authority
+    edge = await EdgeUnderTest.start({}, { control: control.access })
+  })
+
+  afterEach(async () => {
+    await edge.stop()
+    await control.stop()
+    for (const agent of agents) await agent.kill()
+    for (const server of servers) server.close()
+  })
+
+  /** @param as the host whose name is in the certificate */
+  const startHost = async (id = randomUUID(), as = id) => {
+    const key = makePrivateKey()
+    const cert = await authority.sign(await certificateRequest(key), hostName(as), 3_600)
+    const agent = await FakeAgent.start({ cert, key, ca: authority.certificate })
+    agents.push(agent)
+    return { agent, host: { id, url: agent.url, secret: agent.secret } }
+  }
+  const listen = async (server: Server | TcpServer) => {
+    servers.push(server.listen(0, '127.0.0.1'))
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  }
+
+  it('serves its sandboxes over TLS from when it comes until it goes', async () => {
+    const { agent, host } = await startHost()
+    const sandbox = randomUUID()
+    agent.add(sandbox)
+    const port = await listen(createServer((_request, response) => response.end('from afar')))
+    const ask = () => edge.ask(port, '/', { headers: { host: edge.host(port, sandbox) } })
+    expect((await ask()).status).toBe(404)
+    control.tellHosts([host])
+    await until('the edge to follow the host', () => agent.followers === 1)
+    expect(await ask()).toMatchObject({ status: 200, body: 'from afar' })
+    control.tellHosts([])
+    await until('the edge to leave the host', () => agent.followers === 0)
+    expect((await ask()).status).toBe(404)
+    expect((await edge.ask(port)).body).toBe('from afar')
+  })
+
+  it('passes on the end of one direction, and a reset', async () => {
+    const { agent, host } = await startHost()
+    const sandbox = randomUUID()
+    agent.add(sandbox)
+    control.tellHosts([host])
+    await until('the edge to follow the host', () => agent.followers === 1)
+    const upgrade = (port: number) => {
+      const socket = edge.connect()
+      socket.write(
+        `GET / HTTP/1.1\r\nhost: ${edge.host(port, sandbox)}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+      )
+      return socket
+    }
+    const accepting = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n'
+    const ended = Promise.withResolvers<string>()
+    const answering = await listen(
+      createTcpServer({ allowHalfOpen: true }, (socket: Socket) => {
+        socket.once('data', () => socket.write(accepting))
+        socket.once('end', () => {
+          ended.resolve('ended')
+          socket.end('last words')
+        })
+      }),
+    )
+    const visitor = upgrade(answering)
+    await once(visitor, 'data')
+    const rest = patience('the last words').race(text(visitor))
+    visitor.end('bye')
+    expect(await ended.promise).toBe('ended')
+    expect(await rest).toBe('last words')
+    const resetting = await listen(
+      createTcpServer((socket) => {
+        socket.on('error', () => undefined)
+        socket.once('data', () => socket.write(accepting, () => socket.resetAndDestroy()))
+      }),
+    )
+    const cut = upgrade(resetting)
+    await patience('the end of the connection').race(once(cut.resume(), 'close'))
+    expect((await edge.ask(resetting, '/', { headers: { host: edge.host(resetting, sandbox) } })).status).toBe(502)
+  })
+
+  it('is not believed with the certificate of another host, nor about the sandboxes of others', async () => {
+    const impostor = await startHost(randomUUID(), randomUUID())
+    const { agent, host } = await startHost()
+    impostor.agent.add(edge.id)
+    agent.add(edge.id)
+    const own = randomUUID()
+    agent.add(own)
+    const port = await listen(createServer((_request, response) => response.end('ok')))
+    control.tellHosts([impostor.host, host])
+    await until('the edge to follow the host', () => agent.followers === 1)
+    agent.say(edge.id, 'sandbox.running', 'running')
+    agent.say(edge.id, 'sandbox.deleted')
+    expect((await edge.ask(port, '/', { headers: { host: edge.host(port, own) } })).status).toBe(200)
+    expect((await edge.ask(port)).status).toBe(200)
+    expect([impostor.agent.followers, impostor.agent.opened]).toEqual([0, 0])
+    expect(agent.opened).toBe(1)
+  })
+
+  it('is reached once control has given the edge a certificate', async () => {
+    control.authority = undefined
+    const { agent, host } = await startHost()
+    const sandbox = randomUUID()
+    agent.add(sandbox)
+    control.tellHosts([host])
+    control.authority = authority
+    await until('the edge to follow the host', () => agent.followers === 1)
+    const port = await listen(createServer((_request, response) => response.end('ok')))
+    expect((await edge.ask(port, '/', { headers: { host: edge.host(port, sandbox) } })).status).toBe(200)
+  })
+})

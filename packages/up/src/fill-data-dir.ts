@@ -70,6 +70,7 @@ export async function fillDataDir({
     sshAddress: args.sshAddress,
     agentSecret: (await secret(layout.secrets, 'agent')).toString('base64'),
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
+    edgeControlSecret: (await secret(layout.secrets, 'edge-control')).toString('base64'),
     gatewaySecret: (await secret(layout.secrets, 'gateway')).toString('base64'),
     databasePassword,
     operatorKey,

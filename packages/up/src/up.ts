@@ -8,32 +8,32 @@
  * Any failure or cancellation ends everything that was started.
  */
 import { stat } from 'node:fs/promises'
-import { setTimeout as delay } from 'node:timers/promises'
-import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { UpArguments } from './base/arguments.ts'
-import { AGENT_LISTEN_FD, baseUrl, HOST } from './config/configuration.ts'
+import { canAccess } from './base/can-access.ts'
+import { baseUrl, HOST } from './config/configuration.ts'
 import type { Access } from './config/credentials.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './base/data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
 import { ensureHostReady } from './host/debian-packages.ts'
-import { isListening } from './host/is-listening.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
-import { NODE_OPTIONS } from './base/node-options.ts'
+import { enrol } from './join/enrol.ts'
+import { type Membership, readMembership } from './join/membership.ts'
 import { GuestNamespace } from './rootless/guest-namespace.ts'
 import { isRootless } from './rootless/requirements.ts'
 import { readyLines } from './ready-lines.ts'
-import { repositoryRoot, templatesFolder } from './base/repository.ts'
+import { runHost } from './run-host.ts'
+import { templatesFolder } from './base/repository.ts'
 import { endOrphans } from './services/orphans.ts'
 import { POSTGRES_UID } from './services/postgres-cluster.ts'
-import { readRunningRecord, RunningRecord, type Ports } from './services/running-record.ts'
+import { readRunningRecord, type Ports } from './services/running-record.ts'
 import { STOP_ORDER } from './services/stopping.ts'
-import { Supervisor, type Service } from './services/supervisor.ts'
 import { SetupFailure } from './base/setup-failure.ts'
+import { aborted, agentService, givingUp, nodeService, startRecord, supervise, tell } from './supervised.ts'
 import { waitUntilHealthy, waitUntilListening } from './wait-until-healthy.ts'
 
 /** Default port of previews, if it is free. */
@@ -57,14 +57,27 @@ export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSigna
   let lock: ExclusiveLock | null = existing
   try {
     if (existing) await endOrphans(layout)
-    await checkHost(args, layout, steps)
+    const isHost = args.join !== null || (await readMembership(layout)) !== null
+    await checkHost(args, layout, steps, isHost)
     await ensureHostReady(args.isYes, stop)
     await makeDataDir(layout)
     lock ??= await lockDataDir(layout)
-    await run(args, layout, steps, stop, hurry)
+    const member = await membershipFor(args, layout, stop)
+    if (member === null) await run(args, layout, steps, stop, hurry)
+    else await runHost({ args, layout, steps, member, stop, hurry })
   } finally {
     lock?.release()
   }
+}
+
+/** `null`: the directory holds a whole service, not a host that has joined one. @throws {SetupFailure} */
+async function membershipFor(args: UpArguments, layout: DataLayout, stop: AbortSignal): Promise<Membership | null> {
+  const member = await readMembership(layout)
+  if (args.join === null || member?.control_url === args.join.url) return member
+  if (member !== null) throw new SetupFailure(`${layout.dir} has joined ${member.control_url}.`)
+  if (await canAccess(layout.postgres))
+    throw new SetupFailure(`${layout.dir} holds a service of its own: join with another --data-dir.`)
+  return enrol(layout, args.join, stop)
 }
 
 async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {
@@ -73,10 +86,15 @@ async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {
   return lock
 }
 
-async function checkHost(args: UpArguments, layout: DataLayout, steps: readonly Step[]): Promise<void> {
+async function checkHost(
+  args: UpArguments,
+  layout: DataLayout,
+  steps: readonly Step[],
+  isHost: boolean,
+): Promise<void> {
   if (process.platform !== 'linux') throw new SetupFailure('Offshoot runs on Linux only.')
   await refuseOtherOwner(layout)
-  if (args.command === 'up') await checkPorts(args)
+  if (args.command === 'up' && !isHost) await checkPorts(args)
   const isSetup = await isAnyMissing(steps, layout.imagesDir)
   await checkResources([layout.imagesDir, layout.dir], isSetup ? SETUP_NEEDS : START_NEEDS)
 }
@@ -120,14 +138,8 @@ async function run(
     postgres: await findFreePort(),
   }
   const record = await startRecord(layout, ports)
-  const supervisor = new Supervisor(layout.logs, {
-    started: (name, process) => record.started(name, process).catch(tellUnrecorded),
-    ended: (name) => record.ended(name).catch(tellUnrecorded),
-    restarting: (name, how, delayMs) => tell(`${name} ended (${how}); starting it again in ${delayMs} ms`),
-  })
-  const givenUp = supervisor.gaveUp.then((name) => {
-    throw new SetupFailure(`${name} could not be started; the reason is in ${layout.logs}/${name}.log.`)
-  })
+  const supervisor = supervise(layout, record)
+  const givenUp = givingUp(layout, supervisor)
   let guests: GuestNamespace | null = null
   try {
     guests = isRootless() ? await GuestNamespace.open(layout, stop) : null
@@ -143,23 +155,6 @@ async function run(
     guests?.stopWatching()
     await supervisor.stop(STOP_ORDER, hurry)
     if (args.command === 'prepare') await guests?.endIfUnused()
-  }
-}
-
-/**
- * On a full disk the record may be outdated. Services still run, and a later supervisor also finds them by their
- * command lines.
- */
-function tellUnrecorded(error: Error): void {
-  tell(`up.json is not up to date: ${error.message}`)
-}
-
-/** Standard error may be a file on the full disk. */
-function tell(line: string): void {
-  try {
-    process.stderr.write(`${line}\n`)
-  } catch {
-    // There is no other place to report it.
   }
 }
 
@@ -203,18 +198,11 @@ async function lastingPort({ command, port, wanted, earlier, usual }: LastingPor
   return findFreePort()
 }
 
-async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRecord> {
-  const self = await identifyProcess(process.pid)
-  if (self === null) throw new Error('this process is not in /proc')
-  return RunningRecord.create(layout.runningRecord, self, ports)
-}
-
 async function serve(
   { args, layout, ports, supervisor, guests, stop }: Omit<FillDataDir, 'steps'>,
   { credentials, signInLink }: Access,
 ): Promise<void> {
-  const agent = nodeService('agent', layout.agentConfig, ports.agent)
-  supervisor.start(guests === null ? agent : { ...agent, under: () => agentUnder(guests, layout, ports) })
+  supervisor.start(agentService(layout, guests, { host: HOST, port: ports.agent }))
   supervisor.start(nodeService('control', layout.controlConfig, ports.control))
   supervisor.start(nodeService('edge', layout.edgeConfig, ports.edge))
   supervisor.start(nodeService('e2b', layout.e2bConfig, ports.e2b))
@@ -223,20 +211,4 @@ async function serve(
   await waitUntilListening(`http://${HOST}:${ports.e2b}`, stop)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, signInLink, template).join('\n')}\n`)
-}
-
-function nodeService(name: 'agent' | 'control' | 'edge' | 'e2b', config: string, port: number): Service {
-  const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
-  const args = [...NODE_OPTIONS, entry, config]
-  return { name, file: process.execPath, args, cwd: '/', isReady: (pid) => isListening(pid, port) }
-}
-
-/** The agent's socket is one of the host's network, where control and the edge are. */
-async function agentUnder(guests: GuestNamespace, { imagesDir }: DataLayout, { agent }: Ports): Promise<string[]> {
-  const listener = [`${imagesDir}/with-listener`, HOST, String(agent), String(AGENT_LISTEN_FD)]
-  return [...listener, ...(await guests.entering())]
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) await delay(2 ** 30, undefined, { signal }).catch(() => undefined)
 }

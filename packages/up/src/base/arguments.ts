@@ -11,6 +11,7 @@ import {
 import type { z } from 'zod'
 import { DOMAIN, type E2bDomain, parseE2bDomain, parseSshAddress, type SshAddress } from './addresses.ts'
 import { type Flags, parseFlags } from './flags.ts'
+import { type JoinArguments, parseJoin } from './join-arguments.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface UpArguments {
@@ -38,6 +39,8 @@ export interface UpArguments {
   /** A domain in lower case; `null` for none. */
   readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
+  /** Joins the fleet of another machine; `null`: runs a whole service, or the host that has joined before. */
+  readonly join: JoinArguments | null
   readonly isYes: boolean
   /** For `doctor`: prints JSON. */
   readonly isJson: boolean
@@ -119,6 +122,7 @@ export function parseArguments(
     e2bDomain: parseE2bDomain(env['OFFSHOOT_E2B_DOMAIN']),
     databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
+    join: parseJoin(values, env),
     isYes: values.yes ?? false,
     isJson: values.json ?? false,
     templates: parseTemplates(env['OFFSHOOT_TEMPLATES']),

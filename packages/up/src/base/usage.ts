@@ -5,6 +5,7 @@ export function usage({ command, dataDirText, doctor }: Product): string {
   const indent = ' '.repeat(`Usage: ${command} `.length)
   return `Usage: ${command} [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
 ${indent}[--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes]
+${indent}[--join URL [--token TOKEN] [--host-address HOST[:PORT]]]
 ${indent}[--prepare | --down | --sign-in-link | --doctor [--json]] [--help]
 
 Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
@@ -19,6 +20,10 @@ running.
   --images-dir DIR   where images are kept; several data directories can share it (default DIR/images)
   --accelerator A    auto: KVM if it works, otherwise software emulation, and /healthz says why (default)
                      kvm: do not start without KVM; tcg: software emulation
+  --join URL         run only an agent, as a host of the service at URL (docs/fleet.md); needs a token the first time
+  --token TOKEN      from offshoot host token; OFFSHOOT_JOIN_TOKEN does the same
+  --host-address A   HOST or HOST:PORT at which the service reaches this machine (default: this machine's address on
+                     the way to URL, and port 7443)
   --yes              install missing Debian packages without asking
   --prepare          build the images and start nothing; with --data-dir, also create the database, the first user and
                      the snapshots of templates

@@ -23,6 +23,7 @@ const inputs = {
   sshAddress: null,
   agentSecret: Buffer.alloc(32, 7).toString('base64'),
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
+  edgeControlSecret: Buffer.alloc(32, 10).toString('base64'),
   gatewaySecret: Buffer.alloc(32, 9).toString('base64'),
   databasePassword: 'pw',
   operatorKey: 'ofs_operator_x',

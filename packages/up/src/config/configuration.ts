@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import {
   agentConfig,
@@ -14,10 +15,18 @@ import type { PreviewAddress } from '@offshoot/contract/preview-address'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { DataLayout } from '../base/data-layout.ts'
 import type { E2bDomain, SshAddress } from '../base/addresses.ts'
-import type { DiskSettings, KvmSettings, LimitSettings, NetworkSettings, PreviewSettings } from '../base/arguments.ts'
+import type {
+  DiskSettings,
+  KvmSettings,
+  LimitSettings,
+  NetworkSettings,
+  PreviewSettings,
+  UpArguments,
+} from '../base/arguments.ts'
 import { consoleFolder } from '../images/console.ts'
 import { docsFolder } from '../images/docs.ts'
 import { RESOLVER } from '../rootless/uplink.ts'
+import type { Membership } from '../join/membership.ts'
 import { operatorKeyHash } from './operator-key.ts'
 import type { Settings } from './settings.ts'
 import { DATABASE } from '../services/postgres-cluster.ts'
@@ -42,8 +51,10 @@ export interface ConfigurationInputs {
   readonly sshAddress: SshAddress | null
   /** base64 */
   readonly agentSecret: string
-  /** base64 */
+  /** base64: shared by the edge and the agent of this machine */
   readonly edgeSecret: string
+  /** base64: shared by the edge and control. The agent does not know it. */
+  readonly edgeControlSecret: string
   /** base64 */
   readonly gatewaySecret: string
   readonly databasePassword: string
@@ -64,26 +75,68 @@ export function baseUrl(ports: Ports): string {
   return `http://${HOST}:${ports.control}`
 }
 
-export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
-  const { layout, ports, templates, maxUploadBytes, poolMemoryMib, hasZygotes, commitLimitMib, agentSecret } = inputs
-  return agentConfig.parse({
+/** What the agent's configuration has from the command line. */
+interface AgentInputs {
+  readonly layout: DataLayout
+  readonly args: Pick<
+    UpArguments,
+    | 'templates'
+    | 'maxUploadBytes'
+    | 'poolMemoryMib'
+    | 'hasZygotes'
+    | 'commitLimitMib'
+    | 'disk'
+    | 'network'
+    | 'accelerator'
+    | 'kvm'
+  >
+  readonly isRootless: boolean
+}
+
+function agentSettings({ layout, args, isRootless }: AgentInputs) {
+  const { templates, maxUploadBytes, poolMemoryMib, hasZygotes, commitLimitMib, disk, network, accelerator, kvm } = args
+  return {
     data_dir: layout.agent,
     images_dir: layout.imagesDir,
-    listen: { host: HOST, port: ports.agent },
-    secret: agentSecret,
-    edge_secret: inputs.edgeSecret,
     templates,
-    public_url: inputs.settings.public_url ?? baseUrl(ports),
     ...(maxUploadBytes !== null && { max_upload_bytes: maxUploadBytes }),
     ...(poolMemoryMib !== null && { pool_memory_mib: poolMemoryMib }),
     ...(hasZygotes !== null && { zygotes: hasZygotes }),
     ...(commitLimitMib !== null && { commit_limit_mib: commitLimitMib }),
-    disk: inputs.disk,
-    ...(inputs.isRootless && { run_dir: join(layout.agent, 'run'), listen_fd: AGENT_LISTEN_FD }),
-    network: { ...inputs.network, ...(inputs.isRootless && { loopback_resolver: RESOLVER }) },
-    accelerator: inputs.accelerator,
-    kvm: inputs.kvm,
+    disk,
+    ...(isRootless && { run_dir: join(layout.agent, 'run'), listen_fd: AGENT_LISTEN_FD }),
+    network: { ...network, ...(isRootless && { loopback_resolver: RESOLVER }) },
+    accelerator,
+    kvm,
     log_level: 'info',
+  }
+}
+
+export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
+  const { layout, ports, isRootless, settings } = inputs
+  return agentConfig.parse({
+    ...agentSettings({ layout, args: inputs, isRootless }),
+    listen: { host: HOST, port: ports.agent },
+    secret: inputs.agentSecret,
+    edge_secret: inputs.edgeSecret,
+    public_url: settings.public_url ?? baseUrl(ports),
+  })
+}
+
+/** The agent of a host that has joined a fleet. It listens on every address, and serves control and edges only. */
+export function joinedAgentConfiguration(
+  inputs: AgentInputs,
+  { host_id, host, port, secret, edge_secret, control_url }: Membership,
+  { identity, authority }: { readonly identity: string; readonly authority: string },
+): AgentConfig {
+  return agentConfig.parse({
+    ...agentSettings(inputs),
+    agent_id: host_id,
+    listen: { host: isIPv6(host) ? '::' : '0.0.0.0', port },
+    secret,
+    edge_secret,
+    tls: { identity, ca: authority },
+    public_url: control_url,
   })
 }
 
@@ -94,7 +147,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     public_url: baseUrl(ports),
     database: { host: HOST, port: ports.postgres, password: inputs.databasePassword, ...DATABASE },
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: inputs.agentSecret }],
-    edge_secret: inputs.edgeSecret,
+    edge_secret: inputs.edgeControlSecret,
     gateway_secret: inputs.gatewaySecret,
     ...(inputs.maxUploadBytes !== null && { max_upload_bytes: inputs.maxUploadBytes }),
     preview: previewAddress(inputs),
@@ -118,6 +171,7 @@ export function edgeConfiguration({
   preview,
   databaseSuffix,
   edgeSecret,
+  edgeControlSecret,
   settings,
 }: ConfigurationInputs): EdgeConfig {
   return edgeConfig.parse({
@@ -128,7 +182,7 @@ export function edgeConfiguration({
     agents: [{ url: `http://${HOST}:${ports.agent}`, secret: edgeSecret }],
     control: {
       url: baseUrl(ports),
-      secret: edgeSecret,
+      secret: edgeControlSecret,
       public_url: settings.public_url ?? baseUrl(ports),
     },
     ...(preview.certificate !== null && { certificate: preview.certificate }),

@@ -12,5 +12,12 @@ export const host: Group = {
       examples: ['host ls'],
       load: async () => import('./ls.ts'),
     }),
+    command({
+      name: 'token',
+      summary: 'Make a token with which one machine can join within an hour (bin/up --join)',
+      hasJson: true,
+      examples: ['host token'],
+      load: async () => import('./token.ts'),
+    }),
   ],
 }

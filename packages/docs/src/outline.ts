@@ -32,6 +32,7 @@ export const SHORT_TITLES: Readonly<Record<string, string>> = {
   'docs/operators.md': 'Operators',
   'docs/previews.md': 'Ports and previews',
   'docs/public-address.md': 'Public address and TLS',
+  'docs/fleet.md': 'Several hosts',
   'docs/rootless.md': 'Without root',
   'docs/sdk-python.md': 'SDK for Python',
   'docs/sdk.md': 'SDK for TypeScript',
@@ -61,7 +62,7 @@ export function outline(decisions: readonly string[], examples: readonly string[
     { title: 'Explanations', pages: docs('how-a-fork-works isolation emulation neighbours') },
     {
       title: 'Operations',
-      pages: docs('install public-address kvm rootless recovery operators metrics telemetry jobs'),
+      pages: docs('install public-address fleet kvm rootless recovery operators metrics telemetry jobs'),
     },
     { title: 'Reference', pages: docs('http-api errors events lists data-directory internal-api') },
     {

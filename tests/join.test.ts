@@ -1,0 +1,101 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { dataLayout } from '@offshoot/up/base/data-layout'
+import { hostFiles } from '@offshoot/up/join/membership'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { call } from './setup/http.ts'
+import { JoinedMachine } from './setup/joined-machine.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { visit } from './setup/preview.ts'
+import { until } from './setup/until.ts'
+
+const isRoot = process.getuid?.() === 0
+
+describe.skipIf(!isRoot)('bin/up --join', () => {
+  let first: Offshoot
+  let second: JoinedMachine
+  let sandbox: string
+
+  beforeAll(async () => {
+    // The agent of the first machine has no room for anything, so everything runs on the second one.
+    first = await Offshoot.start('join', { env: { OFFSHOOT_COMMIT_MIB: '1' } })
+    second = new JoinedMachine()
+    await second.layOut(first.credentials.base_url)
+  })
+
+  afterAll(async () => {
+    await second?.destroy()
+    await first?.destroy()
+  })
+
+  const asOperator = async (method: string, path: string) => {
+    const { operator_key: key } = JSON.parse(await readFile(join(first.dataDir, 'credentials.json'), 'utf8'))
+    return call(method, first.credentials.base_url + path, { headers: { authorization: `Bearer ${key}` } })
+  }
+  const makeToken = async () => (await asOperator('POST', '/v1/admin/hosts/tokens')).body.token as string
+  const member = async () => JSON.parse(await readFile(hostFiles(dataLayout(second.dataDir, '/')).record, 'utf8'))
+  const agentLog = () => readFile(join(second.dataDir, 'logs/agent.log'), 'utf8')
+
+  it('refuses a wrong token and a missing one, and leaves the machine as it was', async () => {
+    expect(await second.up('--join', second.controlUrl, '--token', `oht_${'x'.repeat(43)}`)).toBe(1)
+    expect(second.output).toContain('refuses this host (401)')
+    expect(await second.up('--join', second.controlUrl)).toBe(1)
+    expect(second.output).toContain('--join needs a token')
+    expect(await second.up('--join', 'http://api.example', '--token', 'x')).toBe(2)
+    await expect(stat(hostFiles(dataLayout(second.dataDir, '/')).record)).rejects.toThrow('ENOENT')
+  })
+
+  it('makes a machine a host that takes sandboxes', async () => {
+    expect((await first.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })).status).toBe(507)
+    expect(await second.up('--join', second.controlUrl, '--token', await makeToken())).toBe(null)
+    const { host_id: id } = await member()
+    await until('the host to be ready', async () => {
+      const { body } = await asOperator('GET', '/v1/admin/hosts')
+      return body.some((host: { id: string; state: string }) => host.id === id && host.state === 'ready')
+    })
+    const { id: made } = await first.create({ template: 'minimal', persistent: true })
+    sandbox = made
+    expect(await first.exec(sandbox, 'echo from afar')).toMatchObject({ stdout: 'from afar\n', exit_code: 0 })
+    const { body } = await asOperator('GET', '/v1/admin/hosts')
+    const host = body.find((each: { id: string }) => each.id === id)
+    expect(host).toMatchObject({ url: `https://${second.address}:7443`, sandboxes: 1 })
+  })
+
+  it('serves its ports through the edge, and uploads through control', async () => {
+    const cmd = `while true; do printf 'HTTP/1.0 200 OK\\r\\n\\r\\nhello' | nc -l -p 8000; done >/dev/null 2>&1 &`
+    await first.exec(sandbox, cmd)
+    await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
+    const path = `/v1/sandboxes/${sandbox}/fs?path=/tmp/file`
+    expect((await first.request('PUT', path, { body: 'x'.repeat(1_000_000) })).status).toBeLessThan(300)
+    expect((await first.exec(sandbox, 'wc -c < /tmp/file')).stdout.trim()).toBe('1000000')
+  })
+
+  it('starts again without a token, and finds its sandboxes', async () => {
+    await second.stop()
+    expect(await second.up()).toBe(null)
+    await until('the sandbox', async () => {
+      const answer = await first.request('POST', `/v1/sandboxes/${sandbox}/exec`, { body: { cmd: 'echo back' } })
+      return answer.status === 200 && answer.body.stdout === 'back\n'
+    })
+    expect(await second.up('--join', 'https://elsewhere.example', '--token', 'x')).toBe(1)
+  })
+
+  it('renews its certificate, which the agent takes at once', async () => {
+    const files = hostFiles(dataLayout(second.dataDir, '/'))
+    const before = await readFile(files.identity, 'utf8')
+    await second.run(resolve(import.meta.dirname, 'setup/renew-certificate.ts'), second.dataDir)
+    expect(await readFile(files.identity, 'utf8')).not.toBe(before)
+    await until('the agent to take it', async () => (await agentLog()).includes('certificate of this host renewed'))
+    expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
+  })
+
+  it('ends with the removal of the host', async () => {
+    const { host_id: id } = await member()
+    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(204)
+    expect((await first.request('GET', `/v1/sandboxes/${sandbox}`)).body.status).toBe('failed')
+    const renewal = second.run(resolve(import.meta.dirname, 'setup/renew-certificate.ts'), second.dataDir)
+    await expect(renewal).rejects.toThrow('refuses this host (401)')
+    await until('the edge to forget the host', async () => (await visit(first, sandbox, 8000)).status === 404)
+    expect((await first.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })).status).toBe(507)
+  })
+})

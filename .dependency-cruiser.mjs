@@ -120,7 +120,7 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 const packageFolders = {
   kit: inOrder('. otlp ssh x509'),
   edge: inOrder('agents http limits apps hosts access certificates postgres ssh preview front .'),
-  up: inOrder('base rootless images host services join config doctor packed .'),
+  up: inOrder('base rootless images host services join config doctor backup support-bundle systemd packed .'),
   e2b: inOrder('generated control base api envd code ports .'),
   sdk: inOrder('generated http sandboxes resources .'),
   cli: inOrder(

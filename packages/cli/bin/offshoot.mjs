@@ -6,10 +6,12 @@ import * as module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const [command, ...rest] = process.argv.slice(2)
-if (command === 'up' || command === 'doctor') {
+/** Commands of `bin/up`, by how it spells them. */
+const SPELLED = { up: [], doctor: ['--doctor'], backup: ['backup'], restore: ['restore'] }
+if (command !== undefined && Object.hasOwn(SPELLED, command)) {
   const up = fileURLToPath(new URL('../../../bin/up', import.meta.url))
   // In place of this process, so that signals reach it.
-  process.execve(up, [up, ...(command === 'doctor' ? ['--doctor'] : []), ...rest], process.env)
+  process.execve(up, [up, ...SPELLED[command], ...rest], process.env)
 }
 
 // Keeps what Node.js compiled, which halves the start. Node.js 20 lacks it.

@@ -12,6 +12,7 @@ export const SHORT_TITLES: Readonly<Record<string, string>> = {
   'docs/README.md': 'Overview',
   'docs/http-api.md': 'HTTP API',
   'docs/identity.md': 'Accounts, members and keys',
+  'docs/backup.md': 'Backup',
   'docs/recovery.md': 'Recovery',
   'docs/apps.md': 'Apps',
   'docs/audit.md': 'Audit log',
@@ -62,7 +63,7 @@ export function outline(decisions: readonly string[], examples: readonly string[
     { title: 'Explanations', pages: docs('how-a-fork-works isolation emulation neighbours') },
     {
       title: 'Operations',
-      pages: docs('install public-address fleet kvm rootless recovery operators metrics telemetry jobs'),
+      pages: docs('install public-address fleet kvm rootless backup recovery operators metrics telemetry jobs'),
     },
     { title: 'Reference', pages: docs('http-api errors events lists data-directory internal-api') },
     {

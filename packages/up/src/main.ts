@@ -1,3 +1,4 @@
+import type { Subcommand } from './base/subcommand.ts'
 import { parseArguments, type UpArguments } from './base/arguments.ts'
 import { UsageError } from './base/usage-error.ts'
 import { down } from './down.ts'
@@ -13,6 +14,12 @@ import { usage } from './base/usage.ts'
 
 const product = currentProduct()
 
+/** Commands that work beside the service. Only the one that is used is loaded. */
+const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
+  backup: () => import('./backup/backup-command.ts'),
+  restore: () => import('./backup/restore-command.ts'),
+}
+
 /** The user ended the program: no error message. */
 class Stopped extends Error {
   override readonly name = 'Stopped'
@@ -27,12 +34,17 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
   // `offshoot up` forwards its signals as SIGHUP. One Ctrl-C then arrives more than once and must not count as two.
   process.on('SIGHUP', () => stop.abort(new Stopped()))
+  const [argv, { env }, cwd] = [process.argv.slice(2), process, process.cwd()]
   try {
-    const [argv, { env }, cwd] = [process.argv.slice(2), process, process.cwd()]
+    const command = SUBCOMMANDS[argv[0] ?? '']
+    if (command !== undefined) {
+      await (await command()).run({ argv: argv.slice(1), env, cwd, product }, stop.signal)
+      return 0
+    }
     const args = parseArguments(argv, env, cwd, defaultDataDir(product, env))
     return (await runCommandLine(args, stop.signal, hurry.signal)) ?? 0
   } catch (error) {
-    return explain(error, stop.signal)
+    return explain(error, stop.signal, argv[0])
   }
 }
 
@@ -55,10 +67,11 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
   }
 }
 
-function explain(error: unknown, stop: AbortSignal): number {
-  if (stop.aborted) return 0
+function explain(error: unknown, stop: AbortSignal, first = ''): number {
+  if (stop.aborted) return first in SUBCOMMANDS ? 1 : 0
   if (error instanceof UsageError) {
-    process.stderr.write(`${error.message}\n${product.command} --help lists the options.\n`)
+    const command = first in SUBCOMMANDS ? `${product.subcommands} ${first}` : product.command
+    process.stderr.write(`${error.message}\n${command} --help lists the options.\n`)
     return 2
   }
   const text = error instanceof SetupFailure ? error.message : error instanceof Error ? error.message : String(error)

@@ -12,6 +12,7 @@ import type { UpArguments } from './base/arguments.ts'
 import { canAccess } from './base/can-access.ts'
 import { baseUrl, HOST } from './config/configuration.ts'
 import type { Access } from './config/credentials.ts'
+import { refuseUnfinishedRestore } from './backup/restore.ts'
 import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './base/data-layout.ts'
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
@@ -56,6 +57,7 @@ export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSigna
   const existing = (await doesDataDirExist(layout)) ? await lockDataDir(layout) : null
   let lock: ExclusiveLock | null = existing
   try {
+    await refuseUnfinishedRestore(layout)
     if (existing) await endOrphans(layout)
     const isHost = args.join !== null || (await readMembership(layout)) !== null
     await checkHost(args, layout, steps, isHost)

@@ -8,6 +8,8 @@ export const server: readonly Command[] = [
   ...[
     ['up', 'Start Offshoot on this machine; up --help lists the options'] as const,
     ['doctor', 'Diagnose this machine: what Offshoot needs, and what to do about it'] as const,
+    ['backup', 'Write everything that is needed after losing this machine into an encrypted file'] as const,
+    ['restore', 'Make a data directory from such a file'] as const,
   ].map(([name, summary]) =>
     command({ name, summary, examples: [name], load: async () => import('./started-elsewhere.ts') }),
   ),

@@ -20,6 +20,8 @@ export interface DataLayout {
   readonly agent: string
   readonly control: string
   readonly edge: string
+  /** A restore that is not finished. */
+  readonly restoring: string
 }
 
 export function dataLayout(dir: string, imagesDir: string): DataLayout {
@@ -40,6 +42,7 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
     agent: join(dir, 'agent'),
     control: join(dir, 'control'),
     edge: join(dir, 'edge'),
+    restoring: join(dir, '.restore-new'),
   }
 }
 

@@ -7,6 +7,8 @@ import { repositoryRoot } from './repository.ts'
 export interface Product {
   /** What the user types. */
   readonly command: string
+  /** What stands before `backup` and other commands. */
+  readonly subcommands: string
   /** The other name of `--doctor`; `null`: none. */
   readonly doctor: string | null
   /** The default data directory, for `--help`. */
@@ -16,6 +18,7 @@ export interface Product {
 
 export const CHECKOUT: Product = {
   command: 'bin/up',
+  subcommands: 'bin/up',
   doctor: null,
   dataDirText: './.offshoot',
   isPacked: false,
@@ -23,6 +26,7 @@ export const CHECKOUT: Product = {
 
 export const PACKED: Product = {
   command: 'npx offshoot up',
+  subcommands: 'npx offshoot',
   doctor: 'npx offshoot doctor',
   dataDirText: '/var/lib/offshoot/data, or ~/.local/share/offshoot/data without root',
   isPacked: true,

@@ -1,7 +1,7 @@
 import type { Product } from './product.ts'
 
 /** What `--help` prints. */
-export function usage({ command, dataDirText, doctor }: Product): string {
+export function usage({ command, subcommands, dataDirText, doctor }: Product): string {
   const indent = ' '.repeat(`Usage: ${command} `.length)
   return `Usage: ${command} [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
 ${indent}[--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes]
@@ -33,6 +33,10 @@ running.
                      do if not (exit code 0 or 1); --json: as JSON${doctor === null ? '' : `. The same as ${doctor}`}
   --help             print this text
 
+Further commands; COMMAND --help lists their options:
+
+${indented(subcommands)}
+
 Environment variables, with an example value:
 
 OFFSHOOT_TEMPLATES=minimal,base   build and offer only these templates
@@ -61,4 +65,13 @@ OFFSHOOT_PREVIEW_ACME_HOOK=/hook        or order the certificate by ACME: a prog
                                         HOOK add|remove NAME VALUE
 OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY   account and server for that (default Let's Encrypt)
 `
+}
+
+const SUBCOMMANDS = [
+  ['backup FILE|FOLDER', 'write everything that is needed after losing this machine, except objects of the agent'],
+  ['restore FILE', 'make a data directory from a backup'],
+] as const
+
+function indented(prefix: string): string {
+  return SUBCOMMANDS.map(([form, what]) => `  ${`${prefix} ${form}`.padEnd(34)}${what}`).join('\n')
 }

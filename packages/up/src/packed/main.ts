@@ -1,6 +1,6 @@
 /**
- * `offshoot up` and `offshoot doctor` of the npm package. It runs with the Node.js of the machine (20 or later), so it is
- * compiled into one file. `up` lays out the release and runs its `bin/up`, which brings its own Node.js.
+ * `offshoot up`, `offshoot doctor` and the other commands of the server, in the npm package. It runs with the Node.js of the machine (20 or later), so it is
+ * compiled into one file. All but `doctor` lay out the release and run its `bin/up`, which brings its own Node.js.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,9 +29,22 @@ export async function up(argv: readonly string[], files: string): Promise<number
     if (args.command === 'doctor') return runDoctor(args, files)
     const isNothingThere = !(await doesDataDirExist(dataLayout(args.dataDir, args.imagesDir)))
     if (args.command === 'down' && isNothingThere) return 0
-    const release = await layOutRelease(offshootHome(process.env), await readPackedRelease(files), archiveIn(files))
-    return runToEnd(join(release, 'bin/up'), argv)
+    return runRelease(argv, files)
   })
+}
+
+/** @param argv operands and options of `bin/up backup` */
+export const backup = inRelease('backup')
+/** @param argv operands and options of `bin/up restore` */
+export const restore = inRelease('restore')
+
+function inRelease(name: string): (argv: readonly string[], files: string) => Promise<number> {
+  return (argv, files) => explaining(`${PACKED.subcommands} ${name}`, () => runRelease([name, ...argv], files))
+}
+
+async function runRelease(argv: readonly string[], files: string): Promise<number> {
+  const release = await layOutRelease(offshootHome(process.env), await readPackedRelease(files), archiveIn(files))
+  return runToEnd(join(release, 'bin/up'), argv)
 }
 
 /** @param argv options of `bin/up`, which say what is to run here, and `--json` */

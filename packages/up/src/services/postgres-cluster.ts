@@ -83,7 +83,8 @@ async function buildCluster(
   await rename(cluster, layout.postgres)
 }
 
-async function chownTree(folder: string, uid: number): Promise<void> {
+/** Gives a folder and everything below it to a user. */
+export async function chownTree(folder: string, uid: number): Promise<void> {
   await chown(folder, uid, uid)
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   for (const entry of entries) await lchown(join(entry.parentPath, entry.name), uid, uid)

@@ -118,6 +118,17 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
   }
 }
 
+/**
+ * The record without its processes, which keeps the ports when it is restored on another machine; `null` if there is no
+ * record.
+ */
+export async function portsOfStopped(path: string): Promise<string | null> {
+  const parsed = runningRecord.safeParse(parseJson(await readFile(path, 'utf8').catch(() => null)))
+  if (!parsed.success) return null
+  // No process has the pid 0.
+  return `${JSON.stringify({ ...parsed.data, pid: 0, start_ticks: 0, services: {} }, null, 2)}\n`
+}
+
 function parseJson(text: string | null): unknown {
   try {
     return JSON.parse(text ?? 'null')

@@ -9,8 +9,18 @@ import { fileURLToPath } from 'node:url'
 const files = dirname(dirname(fileURLToPath(import.meta.url)))
 const [command, ...rest] = process.argv.slice(2)
 
-if (['up', 'doctor', 'backup', 'restore'].includes(command)) {
-  const { [command]: run } = await import(new URL('../dist/up.js', import.meta.url).href)
+/** Commands of the server, by the functions that run them. */
+const SERVER = {
+  up: 'up',
+  doctor: 'doctor',
+  backup: 'backup',
+  restore: 'restore',
+  'support-bundle': 'supportBundle',
+  install: 'install',
+  uninstall: 'uninstall',
+}
+if (command !== undefined && Object.hasOwn(SERVER, command)) {
+  const { [SERVER[command]]: run } = await import(new URL('../dist/up.js', import.meta.url).href)
   process.exit(await run(rest, files))
 }
 await import(new URL('../dist/cli.js', import.meta.url).href)

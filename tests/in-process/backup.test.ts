@@ -27,9 +27,10 @@ afterEach(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
+const nothing = async () => undefined
+
 /** @returns a client of the service's role, once the cluster's server accepts connections */
 async function serve(layout: DataLayout): Promise<Client> {
-  const nothing = async () => undefined
   const supervisor = new Supervisor(layout.logs, { started: nothing, ended: nothing, restarting: () => undefined })
   running.push(supervisor)
   const [programs, port] = [await postgresPrograms(), await findFreePort()]
@@ -63,10 +64,11 @@ describe('a backup', () => {
     await writeFile(layout.settings, '{"sign_up":"closed"}')
     const kept = await secret(layout.control, 'accounts-secret')
 
-    let isDone = false
+    const backup = new AbortController()
     let acknowledged = 0
     const load = (async () => {
-      for (; !isDone; acknowledged += 1) await client.query(`insert into numbers (filler) values (repeat('x', 2000))`)
+      for (; !backup.signal.aborted; acknowledged += 1)
+        await client.query(`insert into numbers (filler) values (repeat('x', 2000))`)
     })()
     // One more commit after each loop turn; the first must be there before the backup begins.
     await client.query('select 1')
@@ -74,7 +76,7 @@ describe('a backup', () => {
     const target = join(folder, 'backups')
     await mkdir(target)
     const { path, bytes } = await backUp(layout, target, PASSPHRASE, never)
-    isDone = true
+    backup.abort()
     await load
     await client.end()
     await stop()

@@ -7,7 +7,15 @@ import { fileURLToPath } from 'node:url'
 
 const [command, ...rest] = process.argv.slice(2)
 /** Commands of `bin/up`, by how it spells them. */
-const SPELLED = { up: [], doctor: ['--doctor'], backup: ['backup'], restore: ['restore'] }
+const SPELLED = {
+  up: [],
+  doctor: ['--doctor'],
+  backup: ['backup'],
+  restore: ['restore'],
+  'support-bundle': ['support-bundle'],
+  install: ['install'],
+  uninstall: ['uninstall'],
+}
 if (command !== undefined && Object.hasOwn(SPELLED, command)) {
   const up = fileURLToPath(new URL('../../../bin/up', import.meta.url))
   // In place of this process, so that signals reach it.

@@ -18,6 +18,9 @@ const product = currentProduct()
 const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   backup: () => import('./backup/backup-command.ts'),
   restore: () => import('./backup/restore-command.ts'),
+  'support-bundle': () => import('./support-bundle/support-bundle-command.ts'),
+  install: () => import('./systemd/install-command.ts'),
+  uninstall: () => import('./systemd/uninstall-command.ts'),
 }
 
 /** The user ended the program: no error message. */

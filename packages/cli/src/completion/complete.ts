@@ -12,7 +12,7 @@ const EVERYWHERE: readonly Option[] = [
   { flags: '--base-url <url>', about: '' },
   { flags: '-h, --help', about: '' },
 ]
-const BESIDE = ['help', 'up', 'doctor', 'backup', 'restore']
+const BESIDE = ['help', 'up', 'doctor', 'backup', 'restore', 'support-bundle', 'install', 'uninstall']
 
 type Names = (api: Offshoot) => Promise<string[]>
 

@@ -10,6 +10,9 @@ export const server: readonly Command[] = [
     ['doctor', 'Diagnose this machine: what Offshoot needs, and what to do about it'] as const,
     ['backup', 'Write everything that is needed after losing this machine into an encrypted file'] as const,
     ['restore', 'Make a data directory from such a file'] as const,
+    ['support-bundle', 'Write what helps to find a fault of the service, without secrets'] as const,
+    ['install', 'Have systemd start the service at every boot'] as const,
+    ['uninstall', 'Remove what install wrote, and no data'] as const,
   ].map(([name, summary]) =>
     command({ name, summary, examples: [name], load: async () => import('./started-elsewhere.ts') }),
   ),

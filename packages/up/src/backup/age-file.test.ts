@@ -53,7 +53,7 @@ it('refuses a file with a changed bit, wherever', async () => {
 })
 
 it('is opened by age', async ({ skip }) => {
-  if (!(await hasProgram('age'))) return skip('age is not installed')
+  if (!(await hasProgram('age'))) skip('age is not installed')
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-age-'))
   await writeFile(join(folder, 'sealed'), await sealed(Buffer.from('content')))
   // age reads the passphrase from a terminal only.

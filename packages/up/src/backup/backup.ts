@@ -2,12 +2,11 @@
  * `backup FILE|FOLDER`: everything that is needed after losing the machine of control, in one encrypted file. The
  * service may run meanwhile. The objects of the agent are not part of it.
  */
-import { open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress } from 'node:zlib'
 import { takeLock } from '@offshoot/kit/exclusive-lock'
-import { syncFolder } from '@offshoot/kit/sync-folder'
 import { canAccess } from '../base/can-access.ts'
 import type { DataLayout } from '../base/data-layout.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
@@ -17,8 +16,10 @@ import { type Checksums, type Entry, textEntry, writeArchive } from './archive.t
 import { entriesOfRunningCluster, entriesOfStoppedCluster, portOfCluster } from './cluster-entries.ts'
 import { fileEntry, folderEntries } from './folder-entries.ts'
 import { currentVersions, MANIFEST } from './manifest.ts'
+import { writeNewFile } from './write-new-file.ts'
 
-const EXTENSION = 'tar.zst.age'
+/** The holder of a lock that was just released may need a moment to end. */
+const LOCK_WAIT_S = 2
 
 export interface WrittenBackup {
   readonly path: string
@@ -38,48 +39,17 @@ export async function backUp(
   if (!(await canAccess(join(layout.postgres, 'PG_VERSION'))))
     throw new SetupFailure(`There is no database of Offshoot in ${layout.dir}, so there is nothing to back up.`)
   const at = new Date()
-  const path = await fileFor(target, at)
   const port = await portOfCluster(layout)
-  const lock = port === null ? await takeLock(layout.lock, 0) : null
+  const lock = port === null ? await takeLock(layout.lock, LOCK_WAIT_S) : null
   if (port === null && lock === null)
     throw new SetupFailure('Offshoot is starting or stopping: back up again when it runs or has stopped.')
-  const partial = join(dirname(path), `.${basename(path)}.${process.pid}.partial`)
   try {
     const cluster = port === null ? entriesOfStoppedCluster(layout) : entriesOfRunningCluster(layout, port)
-    await writeTo(partial, encrypt(archive(layout, cluster, at), passphrase), stop)
-    await rename(partial, path)
-    await syncFolder(dirname(path))
+    const content = () => encrypt(archive(layout, cluster, at), passphrase)
+    const path = await writeNewFile({ target, prefix: 'offshoot', extension: 'tar.zst.age', at }, content, stop)
     return { path, bytes: (await stat(path)).size }
-  } catch (error) {
-    const { code, path: where } = error as NodeJS.ErrnoException
-    if (code === undefined || where !== partial) throw error
-    throw new SetupFailure(`The backup cannot be written to ${dirname(path)} (${code}).`, { cause: error })
   } finally {
-    await rm(partial, { force: true })
     lock?.release()
-  }
-}
-
-async function fileFor(target: string, at: Date): Promise<string> {
-  const found = await stat(target).catch(() => null)
-  if (found === null) return target
-  if (!found.isDirectory()) throw new SetupFailure(`${target} exists already, and a backup never replaces a file.`)
-  return join(target, `offshoot-${at.toISOString().replace(/[-:]|\.\d+/g, '')}.${EXTENSION}`)
-}
-
-async function writeTo(path: string, content: AsyncIterable<Uint8Array>, stop: AbortSignal): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    for await (const chunk of content) {
-      stop.throwIfAborted()
-      await file.writeFile(chunk)
-    }
-    await file.sync()
-  } catch (error) {
-    // Errors of an open file do not name it.
-    throw Object.assign(error as Error, { path: (error as NodeJS.ErrnoException).path ?? path })
-  } finally {
-    await file.close()
   }
 }
 

@@ -25,6 +25,8 @@ import { MANIFEST, type Manifest, manifest, refuseOtherVersions } from './manife
 
 /** PostgreSQL's major version of this release. */
 const POSTGRES_MAJOR = '16'
+/** The holder of a lock that was just released may need a moment to end. */
+const LOCK_WAIT_S = 2
 const SYNC_WITHIN_MS = 600_000
 /** What a data directory may contain besides: objects of the agent, images, and what every start makes anew. */
 const NOT_IN_BACKUPS = new Set(['agent', 'images', 'logs', 'config', 'up.lock', 'lost+found'])
@@ -42,7 +44,7 @@ export async function restore(
   const isNew = !(await doesDataDirExist(layout))
   if (!isNew) await refuseUsed(layout)
   const made = isNew ? await mkdir(layout.dir, { recursive: true, mode: 0o711 }) : undefined
-  const lock = await takeLock(layout.lock, 0)
+  const lock = await takeLock(layout.lock, LOCK_WAIT_S)
   if (lock === null) throw new SetupFailure(`Offshoot is running in ${layout.dir}.`)
   try {
     await refuseUsed(layout)

@@ -68,10 +68,13 @@ OFFSHOOT_PREVIEW_ACME_EMAIL, OFFSHOOT_PREVIEW_ACME_DIRECTORY   account and serve
 }
 
 const SUBCOMMANDS = [
-  ['backup FILE|FOLDER', 'write everything that is needed after losing this machine, except objects of the agent'],
+  ['backup FILE|FOLDER', 'write what is needed after losing control'],
   ['restore FILE', 'make a data directory from a backup'],
+  ['support-bundle FILE|FOLDER', 'write what helps to find a fault, without secrets'],
+  ['install', 'have systemd start the service at every boot'],
+  ['uninstall', 'remove what install wrote; no data'],
 ] as const
 
 function indented(prefix: string): string {
-  return SUBCOMMANDS.map(([form, what]) => `  ${`${prefix} ${form}`.padEnd(34)}${what}`).join('\n')
+  return SUBCOMMANDS.map(([form, what]) => `  ${`${prefix} ${form}`.padEnd(42)}${what}`).join('\n')
 }

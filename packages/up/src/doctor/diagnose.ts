@@ -46,6 +46,22 @@ export async function diagnose(
   product: Product,
   stop: AbortSignal,
 ): Promise<number> {
+  const tell = args.isJson ? undefined : (finding: Finding) => process.stdout.write(`${inLines(finding)}\n`)
+  const findings = await findAll(args, installation, product, stop, tell)
+  const problems = findings.filter(({ status }) => status === 'problem').length
+  if (args.isJson) process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`)
+  else process.stdout.write(`\n${verdict(problems)}\n`)
+  return problems === 0 ? 0 : 1
+}
+
+/** @param tell gets each finding as soon as it is known */
+export async function findAll(
+  args: UpArguments,
+  installation: Installation | null,
+  product: Product,
+  stop: AbortSignal,
+  tell: (finding: Finding) => void = () => undefined,
+): Promise<Finding[]> {
   const subject = await look(args, installation, product, stop)
   const findings: Finding[] = []
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -55,12 +71,9 @@ export async function diagnose(
     })
     const news = [found].flat()
     findings.push(...news)
-    if (!args.isJson) for (const finding of news) process.stdout.write(`${inLines(finding)}\n`)
+    for (const finding of news) tell(finding)
   }
-  const problems = findings.filter(({ status }) => status === 'problem').length
-  if (args.isJson) process.stdout.write(`${JSON.stringify({ ok: problems === 0, findings }, null, 2)}\n`)
-  else process.stdout.write(`\n${verdict(problems)}\n`)
-  return problems === 0 ? 0 : 1
+  return findings
 }
 
 async function look(

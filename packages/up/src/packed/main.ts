@@ -37,6 +37,12 @@ export async function up(argv: readonly string[], files: string): Promise<number
 export const backup = inRelease('backup')
 /** @param argv operands and options of `bin/up restore` */
 export const restore = inRelease('restore')
+/** @param argv operands and options of `bin/up support-bundle` */
+export const supportBundle = inRelease('support-bundle')
+/** @param argv options of `bin/up install` */
+export const install = inRelease('install')
+/** @param argv options of `bin/up uninstall` */
+export const uninstall = inRelease('uninstall')
 
 function inRelease(name: string): (argv: readonly string[], files: string) => Promise<number> {
   return (argv, files) => explaining(`${PACKED.subcommands} ${name}`, () => runRelease([name, ...argv], files))

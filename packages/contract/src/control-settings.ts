@@ -127,6 +127,18 @@ const acme = z.strictObject({
 })
 export type AcmeSettings = z.infer<typeof acme>
 
+/** An address at which control serves the API with TLS, beside its plain address on loopback. */
+const tls = z.strictObject({
+  /** Absolute path of a PEM file: the certificate and those of its authorities up to the root. Control reads it again when it changes. */
+  cert: z.string().startsWith('/'),
+  /** Absolute path of a PEM file with the private key. */
+  key: z.string().startsWith('/'),
+  /** Default: all addresses of the machine. */
+  host: z.string().min(1).default('::'),
+  port: z.int().min(1).max(65_535).default(443),
+})
+export type TlsSettings = z.infer<typeof tls>
+
 /** A web origin: scheme, host, and a port if it is not the scheme's default. No path. */
 const origin = z.string().refine(isOrigin, 'must be an origin')
 
@@ -135,13 +147,15 @@ export const controlSettings = z.strictObject({
   /** Allowed CORS origins (exact match, e.g. `https://app.example.com`). Default: none. */
   cors_origins: z.array(origin).max(64).default([]),
   /**
-   * Base address for users, if a reverse proxy serves the API; without a final slash. Links and the `iss` of our tokens
+   * Base address for users, if a reverse proxy or `tls` serves the API; without a final slash. Links and the `iss` of our tokens
    * use it.
    */
   public_url: z
     .url({ protocol: /^https?$/ })
     .regex(/[^/]$/, 'must not end with a slash')
     .optional(),
+  /** Without it, a proxy must end TLS. */
+  tls: tls.optional(),
   /** Who may create an account: anyone, only people invited to a workspace by mail, or no one. */
   sign_up: z.enum(['open', 'invitation', 'closed']).default('open'),
   /** Whether a user must confirm the e-mail address before signing in. */

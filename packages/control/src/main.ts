@@ -5,7 +5,8 @@ import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
 import { backupVerification } from './kinds/databases/verify-backup.ts'
-import { createServer } from './server.ts'
+import { TlsListener } from './platform/http/tls-listener.ts'
+import { createServer, HTTP_OPTIONS } from './server.ts'
 
 /** Milliseconds that running requests have to finish after SIGTERM. */
 const FINISH_MS = 8_000
@@ -31,6 +32,7 @@ const control = await startControl(config, log, backupVerification)
 const server = await createServer(control)
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
+const withTls = config.tls === undefined ? null : await TlsListener.start(server, config.tls, HTTP_OPTIONS)
 
 let isEnding = false
 async function end(signal: string): Promise<void> {
@@ -40,11 +42,15 @@ async function end(signal: string): Promise<void> {
   setTimeout(() => {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
+    withTls?.closeAllConnections()
   }, FINISH_MS).unref()
   // Node closes connections that are idle when the shutdown begins. It keeps a connection whose request was still
   // running then, so close those once they are idle.
-  const sweep = setInterval(() => server.server.closeIdleConnections(), SWEEP_MS)
-  await server.close()
+  const sweep = setInterval(() => {
+    server.server.closeIdleConnections()
+    withTls?.closeIdleConnections()
+  }, SWEEP_MS)
+  await Promise.all([server.close(), withTls?.stop()])
   clearInterval(sweep)
   await control.stop()
   log.info('ended')

@@ -39,6 +39,14 @@ const MAX_HEAD_BYTES = 32 * 1024
  */
 const KEEP_ALIVE_MS = 75_000
 
+/** Options that the plain server and the one with TLS share. */
+export const HTTP_OPTIONS = {
+  shouldUpgradeCallback: isWebSocketUpgrade,
+  headersTimeout: HEAD_TIMEOUT_MS,
+  maxHeaderSize: MAX_HEAD_BYTES,
+  requireHostHeader: false,
+}
+
 /** The public API: the hooks that every request passes, in order, then the routes. */
 export async function createServer(control: Control): Promise<FastifyInstance> {
   const app = Fastify({
@@ -52,12 +60,7 @@ export async function createServer(control: Control): Promise<FastifyInstance> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: 1_024 },
     clientErrorHandler: answerBadRequest,
-    http: {
-      shouldUpgradeCallback: isWebSocketUpgrade,
-      headersTimeout: HEAD_TIMEOUT_MS,
-      maxHeaderSize: MAX_HEAD_BYTES,
-      requireHostHeader: false,
-    },
+    http: HTTP_OPTIONS,
     frameworkErrors: (error, request, reply) => {
       reply.header(REQUEST_ID, request.id)
       answerError(error, request, reply)

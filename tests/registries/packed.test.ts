@@ -104,6 +104,25 @@ async function openConsole(address: string, releases: string): Promise<void> {
   expect(installed.filter((name) => /^(react|vite|vitest|typescript|markdown-it|rolldown)$/.test(name))).toEqual([])
 }
 
+/** The commands beside the running service. */
+async function operate(): Promise<void> {
+  const passphrase = { OFFSHOOT_BACKUP_PASSPHRASE: 'correct horse' }
+  const backup = join(folder, 'backup')
+  expect(await run(['backup', backup], passphrase)).toMatchObject({ code: 0, errors: '' })
+  const refused = await run(['restore', backup], passphrase)
+  expect(refused).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(/ is not empty [^\n]*\.\n$/) })
+  const restored = await run(['restore', backup, '--data-dir', join(folder, 'restored')], passphrase)
+  expect(restored).toMatchObject({ code: 0, errors: '' })
+  const unit = await run(['install', '--print'])
+  expect(unit).toMatchObject({ code: 0, errors: '' })
+  expect(unit.output).toContain(`ExecStart=${join(folder, 'home/releases')}/`)
+  expect(await run(['uninstall', '--nonsense'])).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining('npx offshoot uninstall --help'),
+  })
+  expect(await run(['support-bundle', folder])).toMatchObject({ code: 0, errors: '' })
+}
+
 describe('the tarball', () => {
   it('needs no other package, and holds no test and no address of a registry', async () => {
     const place = join(cwd, 'node_modules/offshoot')
@@ -219,6 +238,8 @@ describe('npx offshoot up', () => {
         expect([report.code, report.ok]).toEqual([0, true])
         expect(report.of('ports')[0]?.finding).toContain('Offshoot runs in this data directory')
         expect(report.of('guest')[0]?.finding).toContain('boot, bake, restore, fork, hibernate and wake work')
+
+        await operate()
 
         process.kill(-(up.pid ?? 0), 'SIGINT') // as the terminal does
         await ended

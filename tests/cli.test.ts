@@ -174,6 +174,20 @@ describe('the workspace', () => {
     const [host] = await cli.json(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
     expect(host).toMatchObject({ state: 'ready', sandboxes: 1, capacity: { cpus: expect.any(Number) } })
   })
+
+  it('keeps new sandboxes away from a host while it is cordoned', async () => {
+    expect(await cli.run(['host', 'cordon', 'self'])).toMatchObject({ code: 4 })
+    const path = join(offshoot.dataDir, 'credentials.json')
+    const { operator_key: key } = JSON.parse(await readFile(path, 'utf8')) as { operator_key: string }
+    const env = { OFFSHOOT_OPERATOR_KEY: key }
+    expect(await cli.ok(['host', 'cordon', 'self'], { env })).toMatch(/^state +cordoned$/m)
+    const refused = await cli.run(['sandbox', 'create', '--template', 'minimal'])
+    expect(refused).toMatchObject({ code: 6, stdout: '' })
+    expect(refused.stderr).toContain('no available compute node')
+    expect(await cli.ok(['host', 'show', 'self'], { env })).toMatch(/^cordoned +20\d\d-/m)
+    expect(await cli.json(['host', 'uncordon', 'self'], { env })).toMatchObject({ state: 'ready', cordoned_at: null })
+    expect(await cli.run(['host', 'show', 'nothing'], { env })).toMatchObject({ code: 5 })
+  })
 })
 
 describe('other programs', () => {

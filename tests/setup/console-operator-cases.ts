@@ -48,6 +48,28 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
+  it('cordons a host, and uncordons it', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    await console.goto('/hosts')
+    await page.getByRole('table', { name: 'Hosts' }).getByRole('link').click()
+    const about = page.getByRole('region', { name: 'About' })
+    await about.getByRole('button', { name: 'Cordon', exact: true }).click()
+    await about.getByText('Nothing new starts here.').waitFor()
+    await about.getByText('cordoned', { exact: true }).waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await expect(offshoot.create({ template: 'minimal' })).rejects.toThrow('no available compute node')
+    await page.getByRole('link', { name: 'All hosts' }).click()
+    await page.getByRole('table', { name: 'Hosts' }).getByText('cordoned').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await page.getByRole('table', { name: 'Hosts' }).getByRole('link').click()
+    await about.getByRole('button', { name: 'Uncordon' }).click()
+    await about.getByText('New sandboxes may start here.').waitFor()
+    const { id } = await offshoot.create({ template: 'minimal' })
+    await offshoot.delete(id)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+  })
+
   it('lists jobs and workspaces, and suspends a workspace for a while', async () => {
     const { console, offshoot } = world()
     const { page } = console

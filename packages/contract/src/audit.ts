@@ -32,6 +32,9 @@ export const auditAction = z.enum([
   'host.token_created',
   'host.joined',
   'host.removed',
+  /** Belong to no workspace: an operator keeps new sandboxes away from a host, or lets them on it again. */
+  'host.cordoned',
+  'host.uncordoned',
   /** Belongs to no workspace. The target is the version of the new sealing key. */
   'keys.rotated',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */

@@ -4,10 +4,10 @@ import { diskState } from './agent-disk.ts'
 import { createdQuery } from './page.ts'
 
 /**
- * `ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so
- * it gets none.
+ * `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those
+ * it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
  */
-export const hostState = z.enum(['ready', 'lost', 'foreign'])
+export const hostState = z.enum(['ready', 'cordoned', 'lost', 'foreign'])
 
 /** A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
 export const host = z.object({
@@ -45,6 +45,8 @@ export const host = z.object({
   instances: z.int(),
   /** VMs of databases. */
   databases: z.int(),
+  /** When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
+  cordoned_at: z.string().nullable(),
   /** When the agent answered this cluster for the first time. */
   created_at: z.string(),
 })

@@ -1,4 +1,6 @@
-import { command, type Group } from '../frame/command.ts'
+import { command, type Group, type Operand } from '../frame/command.ts'
+
+const HOST: Operand = { form: '<host>', about: 'id of the host; self: the only one' }
 
 export const host: Group = {
   name: 'host',
@@ -11,6 +13,33 @@ export const host: Group = {
       hasQuiet: true,
       examples: ['host ls'],
       load: async () => import('./ls.ts'),
+    }),
+    command({
+      name: 'show',
+      summary: 'Show one host',
+      operands: [HOST],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host show self'],
+      load: async () => import('./show.ts'),
+    }),
+    command({
+      name: 'cordon',
+      summary: 'Keep new sandboxes away from a host; those that it has go on',
+      operands: [HOST],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host cordon self'],
+      load: async () => import('./cordon.ts'),
+    }),
+    command({
+      name: 'uncordon',
+      summary: 'Let new sandboxes on a host again',
+      operands: [HOST],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host uncordon self'],
+      load: async () => import('./uncordon.ts'),
     }),
     command({
       name: 'token',

@@ -3,8 +3,13 @@ import type { Action } from '../frame/command.ts'
 import { operatorApi } from '../frame/credential.ts'
 import { bytes, type Style } from '../frame/output.ts'
 
-const MIB = 1024 ** 2
-const STYLES: Readonly<Record<Host['state'], Style>> = { ready: 'green', lost: 'red', foreign: 'yellow' }
+export const MIB = 1024 ** 2
+export const STYLES: Readonly<Record<Host['state'], Style>> = {
+  ready: 'green',
+  cordoned: 'yellow',
+  lost: 'red',
+  foreign: 'yellow',
+}
 
 export const run: Action = async (cli, { options }) => {
   const api = operatorApi(cli)
@@ -29,6 +34,7 @@ export const run: Action = async (cli, { options }) => {
   })
 }
 
-function share(used: number | null, capacity: number | null): string {
+/** `1 GiB of 2 GiB`; empty if one is unknown. */
+export function share(used: number | null, capacity: number | null): string {
   return used === null || capacity === null ? '' : `${bytes(used)} of ${bytes(capacity)}`
 }

@@ -29,6 +29,8 @@ export interface KnownAgent {
   isReachable: boolean
   /** According to the last answered poll the agent obeys another cluster. This control places nothing on it. */
   isForeign: boolean
+  /** An operator cordoned the host, so placement puts nothing new on it. Read from the rows. */
+  isCordoned: boolean
   /** MiB promised to creates that the agent does not yet count in `info`. */
   promisedMib: number
 }
@@ -91,6 +93,7 @@ export class AgentDirectory {
       info: null,
       isReachable: false,
       isForeign: false,
+      isCordoned: false,
       promisedMib: 0,
       gone: new AbortController(),
       looking: Promise.resolve(),
@@ -176,7 +179,8 @@ export class AgentDirectory {
 
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
     await transaction(this.#database.pool, async (client) => {
-      await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
+      const [row] = await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
+      agent.isCordoned = row?.is_cordoned === true
       // A host of another cluster is configured here by mistake. The agent that belongs to this address is not gone, so
       // do not retire it.
       const retired = isForeign(info, this.clusterId) ? [] : await retireOthers(client, info.agent_id, agent.client.url)

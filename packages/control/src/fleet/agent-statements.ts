@@ -1,11 +1,11 @@
 import { statement } from '../platform/db/statement.ts'
 
-/** Inserts or updates an agent that has answered. Keeps its cursor. */
-export const upsertAgent = statement<{ cursor: number }, [id: string, url: string, info: string]>(
+/** Inserts or updates an agent that has answered. Keeps its cursor and whether it is cordoned. */
+export const upsertAgent = statement<{ is_cordoned: boolean }, [id: string, url: string, info: string]>(
   'upsert-agent',
   `insert into agents (id, url, info) values ($1, $2, $3)
    on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null
-   returning cursor`,
+   returning cordoned_at is not null as is_cordoned`,
 )
 
 export const agentCursor = statement<{ cursor: number }, [id: string]>(

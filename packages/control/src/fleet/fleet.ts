@@ -4,6 +4,7 @@ import type { ProcessLock } from '../platform/db/process-lock.ts'
 import type { AgentAddress } from './agent-address.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
+import { cordonedAgents } from './cordon-statements.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { SandboxChanges } from './sandbox-changes.ts'
@@ -25,6 +26,7 @@ export class Fleet {
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
   readonly #options: FleetOptions
   readonly #changes: SandboxChanges
+  #cordoning: Promise<void> = Promise.resolve()
 
   constructor(options: FleetOptions) {
     this.#options = options
@@ -78,6 +80,23 @@ export class Fleet {
   /** @see Follower.reconcileSoon */
   reconcileSoon(agentId: string): void {
     for (const each of this.#followers.values()) if (each.agentId === agentId) each.follower.reconcileSoon()
+  }
+
+  /**
+   * Reads from the rows which hosts are cordoned. Calls run one after the other, so an older answer never replaces a
+   * newer one.
+   */
+  refreshCordoned(): Promise<void> {
+    const refreshed = this.#readCordoned(this.#cordoning)
+    this.#cordoning = refreshed.catch(() => undefined)
+    return refreshed
+  }
+
+  async #readCordoned(previous: Promise<void>): Promise<void> {
+    await previous
+    const rows = await cordonedAgents(this.#options.database.pool)
+    const cordoned = new Set(rows.map(({ id }) => id))
+    for (const agent of this.agents) agent.isCordoned = agent.info !== null && cordoned.has(agent.info.agent_id)
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_cordon_statements from '../fleet/cordon-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
 import type * as fleet_host_statements from '../fleet/host-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
@@ -43,6 +44,7 @@ import type * as kinds_orgs_identity_org_statements from '../kinds/orgs/identity
 import type * as kinds_orgs_identity_sign_in_link_statements from '../kinds/orgs/identity/sign-in-link-statements.ts'
 import type * as kinds_orgs_identity_ssh_service_key_statements from '../kinds/orgs/identity/ssh-service-key-statements.ts'
 import type * as kinds_orgs_identity_used_code_statements from '../kinds/orgs/identity/used-code-statements.ts'
+import type * as kinds_orgs_operators_get_hosts from '../kinds/orgs/operators/get-hosts.ts'
 import type * as kinds_orgs_operators_operator_queries from '../kinds/orgs/operators/operator-queries.ts'
 import type * as kinds_orgs_ssh_ssh_key_statements from '../kinds/orgs/ssh/ssh-key-statements.ts'
 import type * as kinds_sandboxes_deleted_orgs_statements from '../kinds/sandboxes/deleted-orgs-statements.ts'
@@ -71,7 +73,7 @@ import type * as platform_mail_mail_statements from '../platform/mail/mail-state
 import type * as platform_secrets_keyring_statements from '../platform/secrets/keyring-statements.ts'
 
 export type Of_fleet_agent_statements = [
-  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "cursor": number }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "is_cordoned": Computed<boolean> }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursor, { "cursor": number }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursors, { "id": string; "cursor": number }, []>>,
   Assert<Agreement<typeof fleet_agent_statements.lockAgentCursor, { "cursor": number }, [string]>>,
@@ -84,6 +86,12 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, {  }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
+]
+
+export type Of_fleet_cordon_statements = [
+  Assert<Agreement<typeof fleet_cordon_statements.cordonedAgents, { "id": string }, []>>,
+  Assert<Agreement<typeof fleet_cordon_statements.cordonAgent, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_cordon_statements.uncordonAgent, { "id": string }, [string]>>,
 ]
 
 export type Of_fleet_fleet_authority_statements = [
@@ -477,6 +485,10 @@ export type Of_kinds_orgs_identity_ssh_service_key_statements = [
 export type Of_kinds_orgs_identity_used_code_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.claimCode, { "code": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_used_code_statements.removeOldCodes, {  }, []>>,
+]
+
+export type Of_kinds_orgs_operators_get_hosts = [
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [

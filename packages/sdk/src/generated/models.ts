@@ -194,7 +194,7 @@ export interface components {
      * @description All actions that the audit log records.
      * @enum {string}
      */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /**
      * @description What the target of an entry is.
      * @enum {string}
@@ -344,14 +344,16 @@ export interface components {
       instances: number;
       /** @description VMs of databases. */
       databases: number;
+      /** @description When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
+      cordonedAt: string | null;
       /** @description When the agent answered this cluster for the first time. */
       createdAt: string;
     };
     /**
-     * @description `ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
      * @enum {string}
      */
-    HostState: "ready" | "lost" | "foreign";
+    HostState: "ready" | "cordoned" | "lost" | "foreign";
     /** @description Answer of `POST /v1/admin/hosts/tokens`. */
     HostToken: {
       /** @description For `bin/up --join`. Only this answer contains it. It lets one host join. */

@@ -124,7 +124,7 @@ export interface components {
       };
     };
     /** @enum {string} */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /** @enum {string} */
     AuditTargetKind: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
     OperatedAuditEntry: {
@@ -228,10 +228,11 @@ export interface components {
       sandboxes: number;
       instances: number;
       databases: number;
+      cordoned_at: string | null;
       created_at: string;
     };
     /** @enum {string} */
-    HostState: "ready" | "lost" | "foreign";
+    HostState: "ready" | "cordoned" | "lost" | "foreign";
     HostToken: {
       token: string;
       expires_at: string;
@@ -1606,7 +1607,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1630,7 +1631,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1658,7 +1659,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1683,7 +1684,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1852,6 +1853,13 @@ export interface components {
         };
         answer: null;
       };
+      /** @description Read one host */
+      "GET /v1/admin/hosts/{id}": {
+        path: {
+          id: string;
+        };
+        answer: components["schemas"]["Host"];
+      };
       /** @description What takes a host's disk */
       "GET /v1/hosts/{id}/disk": {
         path: {
@@ -1913,6 +1921,20 @@ export interface components {
           entry: string;
         };
         answer: null;
+      };
+      /** @description Keep new sandboxes away from a host */
+      "POST /v1/admin/hosts/{id}/cordon": {
+        path: {
+          id: string;
+        };
+        answer: components["schemas"]["Host"];
+      };
+      /** @description Let new sandboxes on a host again */
+      "POST /v1/admin/hosts/{id}/uncordon": {
+        path: {
+          id: string;
+        };
+        answer: components["schemas"]["Host"];
       };
       /** @description What reconciliation of a host removes only when it is confirmed */
       "GET /v1/admin/hosts/{id}/reconcile": {

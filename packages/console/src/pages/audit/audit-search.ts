@@ -80,6 +80,8 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.token_created': false,
   'host.joined': false,
   'host.removed': false,
+  'host.cordoned': false,
+  'host.uncordoned': false,
   'keys.rotated': false,
   'account.deleted': false,
 }

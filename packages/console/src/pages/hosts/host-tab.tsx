@@ -9,6 +9,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes, Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
+import { CordonButton } from './cordon-button.tsx'
 import { diskQuery, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
 import { diskOf, HostState, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
@@ -53,6 +54,7 @@ export function HostTab() {
                     Joined: <Time at={host.created_at} />,
                   }}
                 />
+                <CordonButton host={host} />
               </Section>
               <Vms id={id} />
               <Disk id={id} />

@@ -10,7 +10,7 @@ import { bytes } from '../../ui/time.tsx'
 import { type Host, hostsQuery } from './host-queries.ts'
 import { useOperator } from './operator-context.ts'
 
-const STATES: Record<Host['state'], Tone> = { ready: 'good', lost: 'bad', foreign: 'warn' }
+const STATES: Record<Host['state'], Tone> = { ready: 'good', cordoned: 'warn', lost: 'bad', foreign: 'warn' }
 const MIB = 1024 ** 2
 
 export function HostState({ state }: { readonly state: Host['state'] }) {

@@ -20,6 +20,7 @@ import { getHostDisk } from './operators/get-host-disk.ts'
 import { edgeHostRoutes } from './operators/edge-host-routes.ts'
 import { getHosts } from './operators/get-hosts.ts'
 import { getOperatedOrgs } from './operators/get-operated-orgs.ts'
+import { hostCordonRoutes } from './operators/host-cordon.ts'
 import { hostEnrolmentRoutes } from './operators/host-enrolment.ts'
 import { hostQuarantineRoutes } from './operators/host-quarantine.ts'
 import { hostReconcileRoutes } from './operators/host-reconcile.ts'
@@ -40,6 +41,8 @@ import type { OrgsContext } from './identity/orgs-context.ts'
 const PROVIDERS_EVERY_MS = 5_000
 /** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
 const KEYS_EVERY_MS = 5_000
+/** Milliseconds until every process knows that a host is cordoned. */
+const CORDONED_EVERY_MS = 1_000
 
 /** Milliseconds between two looks at the rows of hosts that have joined. */
 const HOSTS_EVERY_MS = 1_000
@@ -70,6 +73,7 @@ export const orgs: Kind<OrgsContext> = {
     edgeHostRoutes(app, control)
     getHostDisk(app, control)
     hostQuarantineRoutes(app, control)
+    hostCordonRoutes(app, control)
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
     keyRoutes(app, control)
@@ -86,6 +90,7 @@ export const orgs: Kind<OrgsContext> = {
       everyMs: PROVIDERS_EVERY_MS,
       run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
     },
+    { what: 'cordoned hosts', everyMs: CORDONED_EVERY_MS, run: () => control.fleet.refreshCordoned() },
     { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
     { what: 'joined hosts', everyMs: HOSTS_EVERY_MS, run: () => control.joinedHosts.refresh() },
   ],

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress, Visibility } from '@offshoot/contract/sandbox'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
-import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
+import { type Candidate, candidates, isCandidate, refuseCordoned } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
@@ -56,6 +56,7 @@ export async function bootSource(
   if (name === undefined) throw new ApiError('invalidField', { error: 'template required' })
   const template = await findTemplate(control, workspaceId, name)
   const able = nodesOf(control, template)
+  if (agentId !== null) refuseCordoned(control.fleet.byId(agentId))
   // A volume cannot move, so only its agent can run the sandbox.
   const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
   if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
@@ -73,6 +74,7 @@ export async function bootSource(
 function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Candidate[] {
   if (built === null) return candidates(fleet.agents, name)
   const agent = fleet.byId(built.agentId)
+  refuseCordoned(agent)
   return agent !== undefined && isCandidate(agent) ? [agent] : []
 }
 
@@ -96,6 +98,8 @@ async function snapshotSource(
   }
   const node = fleet.byId(row.agent_id)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
+  // Versions of apps and restored databases are where their snapshot is.
+  if (caller !== null) refuseCordoned(node)
   const { cpu, memory_mb } = row
   return {
     template: { name: template, cpu, memory_mb, built: null },

@@ -5,7 +5,7 @@ import type { BuildId, WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
 import { cancelOnAgent, uploadRootfs } from '../../fleet/build-calls.ts'
 import type { BillingContext } from '../billing/model/billing-context.ts'
-import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
+import { type Candidate, isOpen } from '../../fleet/placement/candidates.ts'
 
 /** Streams an archive to the agent that will build it. Control stores nothing of it. */
 export class BuildUpload {
@@ -19,7 +19,7 @@ export class BuildUpload {
   /** @throws ApiError 502 */
   constructor({ fleet }: BillingContext, workspaceId: WorkspaceId, requestId: string, signal: AbortSignal) {
     const [agent] = fleet.agents
-      .filter(isCandidate)
+      .filter(isOpen)
       .toSorted(
         (a, b) =>
           Number(b.isReachable) - Number(a.isReachable) || b.info.memory_mib.available - a.info.memory_mib.available,

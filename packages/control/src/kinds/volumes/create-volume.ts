@@ -4,7 +4,7 @@ import type { KnownAgent } from '../../fleet/agent-directory.ts'
 import { AgentRefused, AgentUnreachable, refusalOf } from '../../fleet/agent-failure.ts'
 import { createOnAgent } from '../../fleet/volume-calls.ts'
 import type { BillingContext } from '../billing/model/billing-context.ts'
-import { type Candidate, isCandidate } from '../../fleet/placement/candidates.ts'
+import { type Candidate, isCandidate, isOpen, refuseCordoned } from '../../fleet/placement/candidates.ts'
 import { admitVolume } from './admit-volume.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { insertCreatingVolume, moveCreatingVolume, removeCreatingVolume, setVolumeReady } from './volume-statements.ts'
@@ -67,7 +67,10 @@ async function ask(control: BillingContext, wanted: NewVolume, nodes: readonly C
 
 function nodesFor({ fleet }: BillingContext, { from }: NewVolume): Candidate[] {
   const known: readonly KnownAgent[] = fleet.agents
-  const nodes = known.filter(isCandidate)
-  if (from !== null) return nodes.filter(({ info }) => info.agent_id === from.agent_id)
-  return nodes.sort((a, b) => Number(b.isReachable) - Number(a.isReachable))
+  if (from !== null) {
+    const nodes = known.filter(isCandidate).filter(({ info }) => info.agent_id === from.agent_id)
+    refuseCordoned(nodes[0])
+    return nodes
+  }
+  return known.filter(isOpen).sort((a, b) => Number(b.isReachable) - Number(a.isReachable))
 }

@@ -82,6 +82,7 @@ describe('migrate', () => {
       '0052-sign-in-links',
       '0053-changes',
       '0054-lineage',
+      '0055-cordoned-hosts',
       '0065-fleet-authority',
       '0066-host-tokens',
     ])

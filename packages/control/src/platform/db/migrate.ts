@@ -46,6 +46,7 @@ import * as usedCodes from './migrations/0051-used-codes.ts'
 import * as signInLinks from './migrations/0052-sign-in-links.ts'
 import * as changes from './migrations/0053-changes.ts'
 import * as lineage from './migrations/0054-lineage.ts'
+import * as cordonedHosts from './migrations/0055-cordoned-hosts.ts'
 import * as fleetAuthority from './migrations/0065-fleet-authority.ts'
 import * as hostTokens from './migrations/0066-host-tokens.ts'
 
@@ -98,6 +99,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0052-sign-in-links': signInLinks,
   '0053-changes': changes,
   '0054-lineage': lineage,
+  '0055-cordoned-hosts': cordonedHosts,
   '0065-fleet-authority': fleetAuthority,
   '0066-host-tokens': hostTokens,
 }

@@ -39,6 +39,7 @@ create table "agents" (
   seen_at timestamp(3) with time zone not null default now(),
   created_at timestamp(3) with time zone not null default now(),
   retired_at timestamp(3) with time zone,
+  cordoned_at timestamp(3) with time zone,
   constraint agents_pkey PRIMARY KEY (id)
 );
 

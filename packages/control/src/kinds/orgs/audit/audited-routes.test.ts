@@ -157,6 +157,11 @@ describe('the audit log, over all routes of the running service', () => {
       const fred = await memberOfAlice('fred')
       return { path: `/v1/orgs/${alice.workspaceId}/members/${fred.userId}` }
     },
+    'POST /v1/admin/hosts/{id}/cordon': () => ({ path: '/v1/admin/hosts/self/cordon' }),
+    'POST /v1/admin/hosts/{id}/uncordon': async () => {
+      await ask('POST', '/v1/admin/hosts/self/cordon', OPERATOR)
+      return { path: '/v1/admin/hosts/self/uncordon' }
+    },
     'POST /v1/admin/hosts/tokens': () => ({}),
     'DELETE /v1/admin/hosts/{id}': async () => {
       const host = new JoiningHost()

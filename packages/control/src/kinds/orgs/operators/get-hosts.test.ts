@@ -51,6 +51,7 @@ describe('hosts', () => {
         sandboxes: 1,
         instances: 0,
         databases: 0,
+        cordoned_at: null,
         created_at: expect.any(String),
       },
     ])

@@ -6,10 +6,11 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
+import { statement } from '../../../platform/db/statement.ts'
 import { parseWith } from '../../../platform/http/body.ts'
 import { createdBetween, type ListOrder, listPage } from '../../../platform/http/page-of.ts'
 
-interface HostRow {
+export interface HostRow {
   readonly id: string
   readonly url: string
   /** The answer of the agent that changed last. */
@@ -17,6 +18,7 @@ interface HostRow {
   readonly sandboxes: number
   readonly instances: number
   readonly databases: number
+  readonly cordoned_at: Date | null
   readonly created_at: Date
 }
 
@@ -29,12 +31,20 @@ const ORDER: ListOrder<HostRow> = {
   ],
 }
 
-const SELECT_HOSTS = `select agents.*, counts.* from agents cross join lateral (
+const AGENTS_WITH_COUNTS = `agents cross join lateral (
     select count(*) filter (where managed_by is null)::int as sandboxes,
            count(*) filter (where managed_by = 'app')::int as instances,
            count(*) filter (where managed_by = 'database')::int as databases
     from sandboxes where agent_id = agents.id and status <> 'failed'
   ) counts`
+const SELECT_HOSTS = `select agents.*, counts.* from ${AGENTS_WITH_COUNTS}`
+
+/** No row: the host is unknown or gone. */
+export const hostById = statement<HostRow, [id: string]>(
+  'host-by-id',
+  `select agents.id, url, info, cordoned_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
+   where agents.id = $1 and retired_at is null`,
+)
 
 /** `GET /v1/admin/hosts`: the hosts of the cluster, those that joined last first. */
 export function getHosts(app: FastifyInstance, control: OrgsContext): void {
@@ -60,18 +70,18 @@ export function getHosts(app: FastifyInstance, control: OrgsContext): void {
         where: [sql`agents.retired_at is null`, ...createdBetween('agents.created_at', query)],
         query: { ...query, limit },
       })
-      return rows.map((row) => present(row, control.fleet.byId(row.id)))
+      return rows.map((row) => presentHost(row, control.fleet.byId(row.id)))
     },
   })
 }
 
 /** @param agent `undefined` if the host has not answered this process */
-function present(row: HostRow, agent: KnownAgent | undefined): Host {
+export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
   const info = agent?.info ?? agentInfo.parse(row.info)
   const { memory_mib: memory, disk } = info
   return {
     id: row.id,
-    state: agent === undefined || !agent.isReachable ? 'lost' : agent.isForeign ? 'foreign' : 'ready',
+    state: stateOf(row, agent),
     url: row.url,
     version: info.version,
     qemu_version: info.qemu_version,
@@ -86,6 +96,13 @@ function present(row: HostRow, agent: KnownAgent | undefined): Host {
     sandboxes: row.sandboxes,
     instances: row.instances,
     databases: row.databases,
+    cordoned_at: row.cordoned_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
   }
+}
+
+function stateOf({ cordoned_at: cordonedAt }: HostRow, agent: KnownAgent | undefined): Host['state'] {
+  if (agent === undefined || !agent.isReachable) return 'lost'
+  if (agent.isForeign) return 'foreign'
+  return cordonedAt === null ? 'ready' : 'cordoned'
 }

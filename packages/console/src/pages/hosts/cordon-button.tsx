@@ -1,0 +1,39 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Button } from '../../ui/button.tsx'
+import { useTell } from '../../ui/toasts.tsx'
+import type { Host } from './host-queries.ts'
+import { useOperator } from './operator-context.ts'
+
+/** Keeps new sandboxes away from a host, or lets them on it again. */
+export function CordonButton({ host: { id, cordoned_at: cordonedAt } }: { readonly host: Host }) {
+  const api = useOperator()
+  const queries = useQueryClient()
+  const tell = useTell()
+  const [isBusy, setBusy] = useState(false)
+  const isCordoned = cordonedAt !== null
+  const change = async () => {
+    setBusy(true)
+    try {
+      await api.request(isCordoned ? 'POST /v1/admin/hosts/{id}/uncordon' : 'POST /v1/admin/hosts/{id}/cordon', {
+        path: { id },
+      })
+      await queries.invalidateQueries({ queryKey: ['operator', 'hosts'] })
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3">
+      <p className="text-muted">
+        {isCordoned ? 'Nothing new starts here. What runs here goes on.' : 'New sandboxes may start here.'}
+      </p>
+      <Button
+        busy={isBusy}
+        onClick={() => void tell.whether(change(), isCordoned ? 'Uncordoned' : 'Cordoned')}
+      >
+        {isCordoned ? 'Uncordon' : 'Cordon'}
+      </Button>
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+import { ApiError } from '@offshoot/contract/errors'
+import { type Host, host } from '@offshoot/contract/host'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { cordonAgent, uncordonAgent } from '../../../fleet/cordon-statements.ts'
+import { actorOf } from '../../../platform/audit/actor.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
+import { hostById, presentHost } from './get-hosts.ts'
+
+const URL = '/v1/admin/hosts/:id'
+const TAG = 'Operators'
+
+const CHANGES = {
+  cordon: { change: cordonAgent, action: 'host.cordoned', summary: 'Keep new sandboxes away from a host' },
+  uncordon: { change: uncordonAgent, action: 'host.uncordoned', summary: 'Let new sandboxes on a host again' },
+} as const
+
+/**
+ * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`: one host, also while it is lost. `self` names the host
+ * if there is only one.
+ */
+export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): void {
+  app.get(URL, {
+    config: {
+      credential: 'operator',
+      operatorRole: 'viewer',
+      docs: { summary: 'Read one host', tag: TAG, status: 200, answer: host, errors: ['notFound'] },
+    },
+    handler: async (request) => find(control, request),
+  })
+  for (const [verb, { change, action, summary }] of Object.entries(CHANGES)) {
+    app.post(`${URL}/${verb}`, {
+      config: {
+        audit: 'own',
+        credential: 'operator',
+        operatorRole: 'operator',
+        docs: { summary, tag: TAG, status: 200, answer: host, errors: ['notFound'] },
+      },
+      handler: async (request) => {
+        const { id } = await find(control, request)
+        await transaction(control.database.pool, async (client) => {
+          const [changed] = await change(client, id)
+          if (changed === undefined) return
+          const event = { workspaceId: null, action, target: id, details: {} }
+          await recordAuditEvent(client, actorOf(request), event)
+        })
+        // The other processes read the rows within a second.
+        await control.fleet.refreshCordoned()
+        return find(control, request)
+      },
+    })
+  }
+}
+
+/** The host in the path. @throws ApiError 404 */
+async function find({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<Host> {
+  const { id } = params as { id: string }
+  const [only, ...others] = fleet.agents
+  const hostId = id === 'self' && others.length === 0 ? only?.info?.agent_id : id
+  const [row] = hostId === undefined ? [] : await hostById(database.pool, hostId)
+  if (row === undefined) throw new ApiError('notFound')
+  return presentHost(row, fleet.byId(row.id))
+}

@@ -182,11 +182,11 @@ describe('the workspace', () => {
     const env = { OFFSHOOT_OPERATOR_KEY: key }
     expect(await cli.ok(['host', 'cordon', 'self'], { env })).toMatch(/^state +cordoned$/m)
     const refused = await cli.run(['sandbox', 'create', '--template', 'minimal'])
-    expect(refused).toMatchObject({ code: 6, stdout: '' })
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
     expect(refused.stderr).toContain('no available compute node')
     expect(await cli.ok(['host', 'show', 'self'], { env })).toMatch(/^cordoned +20\d\d-/m)
     expect(await cli.json(['host', 'uncordon', 'self'], { env })).toMatchObject({ state: 'ready', cordoned_at: null })
-    expect(await cli.run(['host', 'show', 'nothing'], { env })).toMatchObject({ code: 5 })
+    expect(await cli.run(['host', 'show', 'nothing'], { env })).toMatchObject({ code: 3 })
   })
 })
 

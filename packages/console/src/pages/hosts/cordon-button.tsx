@@ -24,14 +24,11 @@ export function CordonButton({ host: { id, cordoned_at: cordonedAt } }: { readon
     }
   }
   return (
-    <div className="flex flex-wrap items-center justify-between gap-3">
+    <div className="mt-4 flex flex-wrap items-center justify-between gap-3">
       <p className="text-muted">
         {isCordoned ? 'Nothing new starts here. What runs here goes on.' : 'New sandboxes may start here.'}
       </p>
-      <Button
-        busy={isBusy}
-        onClick={() => void tell.whether(change(), isCordoned ? 'Uncordoned' : 'Cordoned')}
-      >
+      <Button busy={isBusy} onClick={() => void tell.whether(change(), isCordoned ? 'Uncordoned' : 'Cordoned')}>
         {isCordoned ? 'Uncordon' : 'Cordon'}
       </Button>
     </div>

@@ -298,6 +298,11 @@ AuditAction: TypeAlias = Literal[
     'operator_key.created',
     'operator_key.revoked',
     'host.reconciled',
+    'host.token_created',
+    'host.joined',
+    'host.removed',
+    'host.cordoned',
+    'host.uncordoned',
     'keys.rotated',
     'account.deleted',
     'ssh_key.created',
@@ -521,10 +526,25 @@ class Used(TypedDict):
     disk_bytes: int | None
 
 
-HostState: TypeAlias = Literal['ready', 'lost', 'foreign']
+HostState: TypeAlias = Literal['ready', 'cordoned', 'lost', 'foreign']
 """
-`ready`: the host answers, and gets new sandboxes. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+`ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
 """
+
+
+class HostToken(TypedDict):
+    """
+    Answer of `POST /v1/admin/hosts/tokens`.
+    """
+
+    token: str
+    """
+    For `bin/up --join`. Only this answer contains it. It lets one host join.
+    """
+    expires_at: str
+    """
+    An hour after it was made.
+    """
 
 
 class WaitingItem(TypedDict):
@@ -3016,6 +3036,10 @@ class Host(TypedDict):
     databases: int
     """
     VMs of databases.
+    """
+    cordoned_at: str | None
+    """
+    When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes.
     """
     created_at: str
     """

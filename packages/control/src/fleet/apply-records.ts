@@ -14,6 +14,7 @@ import { STATUS_AFTER } from './status-after.ts'
  * arrive twice, out of order across processes, or again after a crash; then they are at or below the cursor and are
  * skipped.
  *
+ * @param agent `isTrusted`: it runs on control's own machine. Records of another one count for its own sandboxes only
  * @param lastSeq the new cursor. It may be above the last record, if later ones were skipped as unreadable
  * @returns the cursor afterwards
  */

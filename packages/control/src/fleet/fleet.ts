@@ -43,11 +43,12 @@ export class Fleet {
       void onReachable().catch((error: unknown) =>
         log.warn({ err: error }, 'jobs of an agent failed: trying again later'),
       )
-    this.directory.start(kinds, ({ client }, { agent_id: agentId }) => {
+    this.directory.start(kinds, ({ client, hostId }, { agent_id: agentId }) => {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      const follower = new Follower({ agentId, clusterId, client, database, lock, kinds, changes, onSkipped, log })
+      const options = { agentId, hasJoined: hostId !== null, clusterId, client, database, lock }
+      const follower = new Follower({ ...options, kinds, changes, onSkipped, log })
       this.#followers.set(client, { agentId, follower })
     })
   }

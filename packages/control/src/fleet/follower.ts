@@ -10,6 +10,7 @@ import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import { applyRecords } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { ownRecords } from './own-records.ts'
 import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
 import type { SandboxChanges } from './sandbox-changes.ts'
@@ -22,6 +23,8 @@ const RECONCILE_AGAIN_MS = 3_000
 
 export interface FollowerOptions {
   readonly agentId: string
+  /** It is on another machine, whose records are believed for its own sandboxes only. */
+  readonly hasJoined: boolean
   /** The id of this control's database. */
   readonly clusterId: string
   readonly client: AgentClient
@@ -107,7 +110,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, client, database, kinds, changes, onSkipped, log } = this.#options
+    const { agentId, hasJoined, client, database, kinds, changes, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -118,8 +121,10 @@ export class Follower {
       for await (const events of readServerSentEvents(stream)) {
         const { records, lastSeq, skipped } = readRecords(events)
         if (lastSeq === null) continue
-        await applyRecords(database.pool, kinds, agentId, records, lastSeq)
-        changes.add(records.map(({ event }) => event.sandbox_id))
+        const counting = hasJoined ? await ownRecords(database.pool, agentId, records) : records
+        await applyRecords(database.pool, kinds, agentId, counting, lastSeq)
+        if (counting.length < records.length) log.error({ agent: agentId }, 'the host told of sandboxes of others')
+        changes.add(counting.map(({ event }) => event.sandbox_id))
         for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')
         if (skipped.length > 0) onSkipped(skipped.length)
       }

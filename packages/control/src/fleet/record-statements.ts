@@ -56,6 +56,12 @@ export const applyStatus = statement<
    returning ${sandboxColumns()}`,
 )
 
+/** Where the rows of these sandboxes say that they are. */
+export const ownersOfSandboxes = statement<
+  { id: string; agent_id: string | null; workspace_id: string },
+  [ids: readonly string[]]
+>('owners-of-sandboxes', 'select id, agent_id, workspace_id from sandboxes where id = any($1)')
+
 /** A promotion is never undone, so it needs no sequence number as a guard. */
 export const applyPromoted = statement<never, [ids: readonly string[], agentId: string]>(
   'apply-promoted',

@@ -135,6 +135,9 @@ describe('the SDK', () => {
     expect(await files.write('/data/a/text', 'äb', { mode: '0600' })).toMatchObject({ bytes: 3 })
     expect(await files.read('/data/a/text')).toBe('äb')
     expect(await files.readBytes('/data/a/text', { offset: 2, length: 1 })).toEqual(new TextEncoder().encode('b'))
+    await files.write('/tmp/empty', '')
+    expect(await files.readBytes('/tmp/empty', { length: 1 })).toEqual(new Uint8Array())
+    expect(await files.read('/tmp/empty', { offset: 1 })).toBe('')
     await files.write('/data/a/stream', new Blob(['streamed']).stream())
     expect(await new Response(await files.readStream('/data/a/stream')).text()).toBe('streamed')
     expect((await files.list('/data', { depth: 2 })).map(({ path }) => path)).toEqual([

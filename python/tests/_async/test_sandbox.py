@@ -139,6 +139,9 @@ async def test_reads_writes_and_lists_files(sandbox: AsyncSandbox, tmp_path: Pat
     assert (await files.write("/data/a/text", "äb", mode=0o600))["bytes"] == 3
     assert await files.read("/data/a/text") == "äb"
     assert await files.read_bytes("/data/a/text", offset=2, length=1) == b"b"
+    await files.write("/tmp/empty", "")
+    assert await files.read_bytes("/tmp/empty", length=1) == b""
+    assert await files.read("/tmp/empty", offset=1) == ""
     local = tmp_path / "local"
     local.write_bytes(b"x" * 600_000)
     assert (await files.write("/data/a/stream", local))["bytes"] == 600_000

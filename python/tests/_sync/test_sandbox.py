@@ -140,6 +140,9 @@ def test_reads_writes_and_lists_files(sandbox: Sandbox, tmp_path: Path) -> None:
     assert (files.write("/data/a/text", "äb", mode=0o600))["bytes"] == 3
     assert files.read("/data/a/text") == "äb"
     assert files.read_bytes("/data/a/text", offset=2, length=1) == b"b"
+    files.write("/tmp/empty", "")
+    assert files.read_bytes("/tmp/empty", length=1) == b""
+    assert files.read("/tmp/empty", offset=1) == ""
     local = tmp_path / "local"
     local.write_bytes(b"x" * 600_000)
     assert (files.write("/data/a/stream", local))["bytes"] == 600_000

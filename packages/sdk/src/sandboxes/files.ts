@@ -1,4 +1,4 @@
-import { NotFoundError, OffshootError } from '../http/errors.ts'
+import { ApiError, NotFoundError, OffshootError } from '../http/errors.ts'
 import type { ArchiveUnpacked, FileEntry, FileWritten } from '../generated/models.ts'
 import { fromWire } from '../http/rename.ts'
 import { resumed } from '../http/resumed.ts'
@@ -18,7 +18,7 @@ export interface FileOptions extends Omit<CallOptions, 'idempotencyKey'> {
 }
 
 export interface ReadOptions extends FileOptions {
-  /** First byte. Default: 0. */
+  /** First byte. At or after the end of the file, nothing is read. Default: 0. */
   readonly offset?: number | undefined
   /** Maximum bytes. Default: all. */
   readonly length?: number | undefined
@@ -61,9 +61,15 @@ export class Files {
     const hasRange = offset !== undefined || length !== undefined
     const from = offset ?? 0
     const range = `bytes=${from}-${length === undefined ? '' : from + length - 1}`
-    return this.#scope.transport.send(
-      this.#scope.request(route, { ...call, query, ...(hasRange && { headers: { range } }) }),
-    )
+    try {
+      return await this.#scope.transport.send(
+        this.#scope.request(route, { ...call, query, ...(hasRange && { headers: { range } }) }),
+      )
+    } catch (error) {
+      // The range begins at or after the end of the file.
+      if (hasRange && error instanceof ApiError && error.status === 416) return new Response()
+      throw error
+    }
   }
 
   /** Writes a file, and the folders that it needs. Readers see the old or the new content, nothing between. */

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._files import TarFile, unpack
 from .._values import QueryValue, SandboxPath, octal, path_bytes
-from ..errors import NotFoundError
+from ..errors import APIError, NotFoundError
 from ..types import ArchiveUnpacked, FileEntry, FileWritten
 from . import _platform
 from .scope import Scope
@@ -38,17 +38,22 @@ class Files:
     ) -> bytes:
         """The content of a file.
 
-        :param offset: first byte
+        :param offset: first byte; at or after the end of the file, nothing is read
         :param length: maximum bytes
         """
         headers = {}
         if offset is not None or length is not None:
             begin = offset or 0
             headers["range"] = f"bytes={begin}-{'' if length is None else begin + length - 1}"
-        response = self._scope.transport.request(
-            "GET", f"{self._scope.path}/fs", query={"path": path_bytes(path), "user": user}, headers=headers
-        )
-        return response.content
+        query: dict[str, QueryValue] = {"path": path_bytes(path), "user": user}
+        url = f"{self._scope.path}/fs"
+        try:
+            return (self._scope.transport.request("GET", url, query=query, headers=headers)).content
+        except APIError as error:
+            # The range begins at or after the end of the file.
+            if headers and error.status == 416:
+                return b""
+            raise
 
     def read_stream(self, path: SandboxPath, *, user: str | None = None) -> Iterator[bytes]:
         """Yields the content of a file in blocks."""

@@ -1,4 +1,4 @@
-import { ApiError, type FileEntry, type Sandbox } from '@offshoot/sdk'
+import type { FileEntry, Sandbox } from '@offshoot/sdk'
 
 /** Bytes of the largest file that is shown. */
 export const MAX_SHOWN_BYTES = 2 * 1024 * 1024
@@ -39,14 +39,8 @@ export async function load(sandbox: Sandbox, path: string, signal?: AbortSignal)
   if (type !== 'file') return { entry, content: { is: 'binary' } }
   if (entry.size > MAX_SHOWN_BYTES) return { entry, content: { is: 'large' } }
   // The target of a link may be larger than the link.
-  const bytes = await sandbox.files.readBytes(path, { length: MAX_SHOWN_BYTES + 1, signal }).catch(emptyFile)
+  const bytes = await sandbox.files.readBytes(path, { length: MAX_SHOWN_BYTES + 1, signal })
   return { entry, content: bytes.length > MAX_SHOWN_BYTES ? { is: 'large' } : contentOf(path, bytes) }
-}
-
-/** An empty file has no range of bytes. */
-function emptyFile(error: unknown): Uint8Array<ArrayBuffer> {
-  if (error instanceof ApiError && error.status === 416) return new Uint8Array()
-  throw error
 }
 
 export function contentOf(path: string, bytes: Uint8Array<ArrayBuffer>): Content {

@@ -259,7 +259,7 @@ class AsyncSandbox(AsyncResource[SandboxInfo]):
         return promotion
 
     async def lineage(self) -> Lineage:
-        """The tree to which the sandbox belongs: sandboxes and snapshots, also deleted ones, from its oldest ancestor."""
+        """The tree of the sandbox: sandboxes and snapshots, also deleted ones, from the oldest ancestor."""
         lineage: Lineage = await self._scope.get("/lineage")
         return lineage
 

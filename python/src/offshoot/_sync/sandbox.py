@@ -258,7 +258,7 @@ class Sandbox(Resource[SandboxInfo]):
         return promotion
 
     def lineage(self) -> Lineage:
-        """The tree to which the sandbox belongs: sandboxes and snapshots, also deleted ones, from its oldest ancestor."""
+        """The tree of the sandbox: sandboxes and snapshots, also deleted ones, from the oldest ancestor."""
         lineage: Lineage = self._scope.get("/lineage")
         return lineage
 

@@ -61,9 +61,9 @@ export class Console {
   }
 
   /** Signs in as the first user, without the page of the sign-in. */
-  async signIn(): Promise<void> {
+  async signIn(context: BrowserContext = this.context): Promise<void> {
     const { base_url, email, password } = this.#offshoot.credentials
-    const response = await this.context.request.post(`${base_url}/api/auth/sign-in/email`, {
+    const response = await context.request.post(`${base_url}/api/auth/sign-in/email`, {
       data: { email, password },
       headers: { origin: base_url },
     })

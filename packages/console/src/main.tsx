@@ -28,9 +28,9 @@ const router = createAppRouter(queries)
 
 onSessionEnd(() => {
   const { matches, location: here } = router.state
-  // The user comes back to the same page. Other pages need no user.
+  // The user comes back to the same page. Other pages need no user. The page before the sign-in stays until that has loaded.
   const needsUser = matches.some(({ routeId }) => routeId === memberRoute.id)
-  if (needsUser) void router.navigate({ to: '/sign-in', search: { next: here.href } })
+  if (needsUser && here.pathname !== '/sign-in') void router.navigate({ to: '/sign-in', search: { next: here.href } })
 })
 
 onOtherTab((news) => {

@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)('the lineage page', () => {
     await node(/sandbox root [0-9a-f]{4}, deleted/).waitFor()
     await node(/sandbox two, running/).waitFor()
     // A line from each child leads to the deleted one.
-    expect(await picture().locator('.react-flow__edge').count()).toBeGreaterThanOrEqual(3)
+    expect(await picture().locator('[data-child]').count()).toBeGreaterThanOrEqual(3)
     await node(/sandbox root [0-9a-f]{4}, deleted/).click()
     await page.getByRole('status').getByText('deleted').waitFor()
     // Only the button of the sandbox whose page this is.

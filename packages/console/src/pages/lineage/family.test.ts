@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { layOut, leavesOf, NODE, type Relative, withDistinctNames, withoutDeadEnds } from './family.ts'
+import { layOut, linksOf, leavesOf, NODE, type Relative, withDistinctNames, withoutDeadEnds } from './family.ts'
 
 const relative = (id: string, parentId: string | null, more: Partial<Relative> = {}): Relative => ({
   id,
@@ -71,6 +71,17 @@ describe('the picture of a family', () => {
     for (const one of placed)
       for (const other of placed)
         if (one !== other && one.x === other.x) expect(Math.abs(one.y - other.y)).toBeGreaterThanOrEqual(NODE.height)
+  })
+
+  it('has a line to each relative whose parent is in the picture', () => {
+    const placed = layOut(withoutDeadEnds(FAMILY, 'a'))
+    const ids = new Set(placed.map(({ relative: { id } }) => id))
+    const children = placed.filter(({ relative: { parentId } }) => parentId !== null && ids.has(parentId))
+    expect(linksOf(placed).map(({ childId }) => childId)).toEqual(children.map(({ relative: { id } }) => id))
+    const [parent, child] = layOut([relative('p', null), relative('c', 'p')])
+    const [link] = linksOf(layOut([relative('p', null), relative('c', 'p')]))
+    expect(link?.curve).toMatch(`M${(parent?.x ?? 0) + NODE.width},`)
+    expect(link?.curve).toMatch(new RegExp(` ${child?.x},\\S+$`))
   })
 
   it('places two hundred', () => {

@@ -83,6 +83,24 @@ export function layOut(family: readonly Relative[]): readonly Placed[] {
     .map(({ data, x, y }) => ({ relative: data, x: y - NODE.width - GAP.x, y: x }))
 }
 
+/** The line from a relative's parent to it, as the data of an SVG path. */
+export interface Link {
+  readonly childId: string
+  readonly curve: string
+}
+
+/** One line for each relative whose parent is in the picture, too. */
+export function linksOf(placed: readonly Placed[]): readonly Link[] {
+  const byId = new Map(placed.map((each) => [each.relative.id, each]))
+  return placed.flatMap(({ relative: { id, parentId }, x, y }) => {
+    const parent = parentId === null ? undefined : byId.get(parentId)
+    if (parent === undefined) return []
+    const [startX, startY, endY] = [parent.x + NODE.width, parent.y + NODE.height / 2, y + NODE.height / 2]
+    const middleX = (startX + x) / 2
+    return [{ childId: id, curve: `M${startX},${startY} C${middleX},${startY} ${middleX},${endY} ${x},${endY}` }]
+  })
+}
+
 /** The sandboxes from which nothing else came. */
 export function leavesOf(family: readonly Relative[]): readonly Relative[] {
   const parents = new Set(family.filter(({ status }) => status !== 'deleted').map(({ parentId }) => parentId))

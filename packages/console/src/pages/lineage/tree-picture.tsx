@@ -1,11 +1,11 @@
-import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react'
+import { Background, Controls, type Node, type NodeProps, ReactFlow, ViewportPortal } from '@xyflow/react'
 import { Boxes, Camera } from 'lucide-react'
-import { memo, useMemo } from 'react'
+import { memo, useMemo, useRef } from 'react'
 import { useIsDark } from '../../layout/theme.ts'
 import { StatusBadge } from '../../ui/badge.tsx'
 import { classes } from '../../ui/classes.ts'
 import { bytes, Time } from '../../ui/time.tsx'
-import { layOut, NODE, type Relative } from './family.ts'
+import { type Link, layOut, linksOf, NODE, type Relative } from './family.ts'
 import type { Cost } from './lineage-queries.ts'
 import '@xyflow/react/dist/style.css'
 
@@ -46,18 +46,18 @@ export function TreePicture({ family, here, costs, selected, onSelect }: TreePic
       })),
     [placed, here, costs, selected],
   )
-  const edges = useMemo(() => {
-    const ids = new Set(family.map(({ id }) => id))
-    return family.flatMap(({ id, parentId }): Edge[] =>
-      parentId !== null && ids.has(parentId) ? [{ id: `${parentId}:${id}`, source: parentId, target: id }] : [],
-    )
-  }, [family])
+  const frame = useRef<HTMLDivElement>(null)
+  // See style.css. A state instead of the attribute would render all nodes again.
+  const setMoving = (isMoving: boolean) => frame.current?.toggleAttribute('data-moving', isMoving)
+  const links = useMemo(() => linksOf(placed), [placed])
   return (
-    <div className="h-[60dvh] min-h-80 overflow-hidden rounded-lg border bg-surface [&_.react-flow]:[--xy-background-color:var(--surface)]">
+    <div
+      ref={frame}
+      className="h-[60dvh] min-h-80 overflow-hidden rounded-lg border bg-surface [&_.react-flow]:[--xy-background-color:var(--surface)]"
+    >
       <ReactFlow
         aria-label="Lineage"
         nodes={nodes}
-        edges={edges}
         nodeTypes={NODE_TYPES}
         colorMode={isDark ? 'dark' : 'light'}
         fitView
@@ -66,22 +66,40 @@ export function TreePicture({ family, here, costs, selected, onSelect }: TreePic
         maxZoom={2}
         nodesDraggable={false}
         nodesConnectable={false}
-        edgesFocusable={false}
         selectNodesOnDrag={false}
         onlyRenderVisibleElements={family.length > MAX_DRAWN}
         proOptions={{ hideAttribution: true }}
+        onMoveStart={() => setMoving(true)}
+        onMoveEnd={() => setMoving(false)}
         onNodeClick={(event, { id }) => onSelect(id, event.ctrlKey || event.metaKey || event.shiftKey)}
         onNodesChange={(changes) => {
           // Enter on a focused node.
           for (const change of changes) if (change.type === 'select' && change.selected) onSelect(change.id, false)
         }}
       >
+        <Links links={links} />
         <Background />
         <Controls showInteractive={false} />
       </ReactFlow>
     </div>
   )
 }
+
+/**
+ * The lines from parents to children, as one picture below the nodes. React Flow's own edges and handles would run code
+ * for each of them in every frame in which the picture moves.
+ */
+const Links = memo(function Links({ links }: { readonly links: readonly Link[] }) {
+  return (
+    <ViewportPortal>
+      <svg className="pointer-events-none absolute -z-1 size-px overflow-visible" aria-hidden>
+        {links.map(({ childId, curve }) => (
+          <path key={childId} data-child={childId} d={curve} className="fill-none stroke-line-strong/60" />
+        ))}
+      </svg>
+    </ViewportPortal>
+  )
+})
 
 function RelativeNode({ data: { relative, isHere, cost }, selected }: NodeProps<FamilyNode>) {
   const { kind, name, status, createdAt, deletedAt } = relative
@@ -96,7 +114,6 @@ function RelativeNode({ data: { relative, isHere, cost }, selected }: NodeProps<
         selected ? 'border-accent ring-2 ring-accent' : 'border-line-strong/50',
       )}
     >
-      <Handle type="target" position={Position.Left} className="invisible" />
       <span className="flex items-center gap-1.5 font-medium">
         <Icon size={13} aria-hidden className="shrink-0" />
         <span className={classes('plaintext truncate', isDeleted && 'line-through')}>{name}</span>
@@ -107,7 +124,6 @@ function RelativeNode({ data: { relative, isHere, cost }, selected }: NodeProps<
         <Time at={deletedAt ?? createdAt} />
       </span>
       {!isDeleted && <span className="truncate text-muted">{describeCost(relative, cost)}</span>}
-      <Handle type="source" position={Position.Right} className="invisible" />
     </div>
   )
 }

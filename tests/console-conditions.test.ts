@@ -1,8 +1,9 @@
-/** The console when the network is slow, and when control restarts. */
-import type { BrowserContext, Page } from 'playwright-core'
+/** The console when the network is slow, when control restarts, and when the session ended before a change. */
+import type { BrowserContext, Page, Route } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'
 import { flawsOf, NO_FLAWS } from './setup/console-flaws.ts'
+import { signInByKeyboard } from './setup/console-people.ts'
 import { consoleWorld } from './setup/console-world.ts'
 
 /** A bad mobile connection: 400 ms of latency, 100 KiB per second. */
@@ -55,6 +56,39 @@ describe.skipIf(!hasBrowser)('the console under bad conditions', () => {
     expect(await page.getByRole('alert').allTextContents()).toEqual([])
     expect(await page.evaluate('globalThis.isSamePage')).toBe(true)
     expect(await flawsOf(console, page)).toEqual(NO_FLAWS)
+    await offshoot.delete(id)
+  })
+
+  it('asks the user to sign in when the session ended before a change, which then works', async () => {
+    const { console, offshoot } = world()
+    const { base_url: origin } = offshoot.credentials
+    const { id } = await offshoot.create({ template: 'minimal', metadata: { name: 'worked-on' } })
+    await console.goto(`/sandboxes/${id}/overview`, page)
+    const chooseAction = async (name: string) => {
+      await page.getByRole('button', { name: 'More actions' }).click()
+      await page.getByRole('menuitem', { name, exact: true }).click()
+    }
+    await page.getByRole('heading', { name: 'worked-on' }).waitFor()
+    // The session ends while the change is on its way, so the page cannot know it earlier.
+    const endSession = async (change: Route) => {
+      await context.request.post(`${origin}/api/auth/sign-out`, { data: {}, headers: { origin } })
+      await change.continue()
+    }
+    await page.route('**/v1/sandboxes/*/pause', endSession, { times: 1 })
+    await chooseAction('Pause')
+    await page.getByRole('heading', { name: 'Sign in to Offshoot' }).waitFor()
+    await page.getByRole('alert').getByText('Sign in, and do it again.').waitFor()
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await flawsOf(console, page)).toEqual(NO_FLAWS)
+    }
+    await signInByKeyboard(page, offshoot.credentials)
+    await page.getByRole('heading', { name: 'worked-on' }).waitFor()
+    await chooseAction('Pause')
+    await page.getByText('Paused', { exact: true }).waitFor()
+    const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}`)
+    expect(body.status).toBe('paused')
+    expect(console.problems).toEqual([])
     await offshoot.delete(id)
   })
 })

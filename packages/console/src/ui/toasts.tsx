@@ -27,6 +27,8 @@ function Toasts() {
     <Toast.Root
       key={toast.id}
       toast={toast}
+      // Base UI hides a message without focus from screen readers, although the Tab key reaches it and its button.
+      aria-hidden={false}
       className={classes('rounded-md border bg-surface shadow-lg', toast.type === 'error' && 'border-bad')}
     >
       <Toast.Content className="flex items-start gap-2 p-3">
@@ -34,7 +36,7 @@ function Toasts() {
           <Toast.Title className="plaintext m-0 text-sm font-semibold" />
           <Toast.Description className="plaintext m-0 text-sm text-muted" />
         </div>
-        <Toast.Close className={buttonClasses('quiet', true)} aria-label="Close">
+        <Toast.Close className={buttonClasses('quiet', true)} aria-label="Close" aria-hidden={false}>
           <X size={14} aria-hidden />
         </Toast.Close>
       </Toast.Content>

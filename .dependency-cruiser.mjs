@@ -27,11 +27,11 @@ const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
 const agentLayers = {
   store: inOrder(
     'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
-    'archives builds events logs credit',
+    'archives objects builds events logs credit',
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture zygotes probe'),
   sandbox: inOrder(
-    'metrics pool model events cleanup commands terminals files ports ssh code lsp archives volumes',
+    'metrics pool model events cleanup commands terminals files ports ssh code lsp archives objects volumes',
     'start logs templates lifecycle snapshots builds recovery',
   ),
   http: inOrder('request streams metrics files'),

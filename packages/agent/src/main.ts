@@ -14,6 +14,7 @@ import { forbidCoreDumps } from './machine/host/forbid-core-dumps.ts'
 import { cpuLimitsOf, describeNetwork } from './http/get-health.ts'
 import { buildServer } from './http/build-server.ts'
 import { ListenerWatch } from './sandbox/ports/listener-watch.ts'
+import { ObjectWatch } from './sandbox/objects/object-watch.ts'
 import { HostIdentity } from './host-identity.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandbox/logs/bound-logs.ts'
@@ -76,6 +77,7 @@ async function serve(): Promise<void> {
     new Reconciliation(host),
     new ListenerWatch(host),
     new ArchiveWatch(host),
+    new ObjectWatch(host),
     new HibernationCompressor(host, config.disk.compress_after_s * 1000),
   ]
   if (agent.host.platform.network !== null) void watchTables(agent.host.platform.network, log, stopping.signal)

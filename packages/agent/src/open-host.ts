@@ -11,6 +11,7 @@ import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { namedLayers } from './store/checkpoints/named-layers.ts'
 import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
+import { openObjects } from './store/objects/object-copies.ts'
 import { Layers } from './store/disks/layers.ts'
 import { EventLog } from './store/events/event-log.ts'
 import { ObeyedCluster } from './store/events/obeyed-cluster.ts'
@@ -100,6 +101,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     }),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
+    objects: await openObjects(config, dir),
     volumes: await Volumes.open(dir.volumes, ledger),
     templates: await BuiltTemplates.open(dir.templates, ledger),
     credit: await SpentCredit.open(dir.spentCreditFile, log),

@@ -14,6 +14,17 @@ export const agentArchive = z.object({
   gap_at: z.string().nullable(),
   /** Why the last attempt failed; `null` if it succeeded. */
   error: z.string().nullable(),
+  /** What the object store does not have yet; `null` without an object store. */
+  objects: z
+    .object({
+      waiting_bytes: z.int(),
+      /** Since the agent archived the oldest file that waits; 0 if none does. */
+      waiting_seconds: z.number(),
+      /** Why the last upload of this archive failed; `null` if it succeeded. */
+      error: z.string().nullable(),
+    })
+    .nullable()
+    .default(null),
 })
 export type AgentArchive = z.infer<typeof agentArchive>
 

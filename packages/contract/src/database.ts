@@ -187,6 +187,16 @@ export const databaseStats = z.object({
      * `null`: the archive is complete.
      */
     gap_at: z.string().nullable(),
+    /** Archived WAL that the object store does not have yet; `null` without an object store. */
+    objects: z
+      .object({
+        waiting_bytes: z.number(),
+        /** Since the oldest segment that waits was archived; 0 if none waits. */
+        waiting_seconds: z.number(),
+        /** Why the last upload failed; `null` if it succeeded. */
+        error: z.string().nullable(),
+      })
+      .nullable(),
   }),
   /** Slowest statements by mean time, slowest first. */
   slow_statements: z.array(

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { controlSettings } from './control-settings.ts'
 import { egressExceptions } from './egress-exception.ts'
+import { objectStore } from './object-store.ts'
 import { templateName } from './template-image.ts'
 
 /** Default network of guests. */
@@ -132,6 +133,8 @@ export const agentConfig = z.strictObject({
   network: agentNetwork,
   accelerator: acceleratorChoice.default('auto'),
   kvm: kvmSettings,
+  /** Where archives and backups of databases are copied to; `key` encrypts them. Absent: they are on this host only. */
+  objects: z.strictObject({ store: objectStore, key: agentSecret }).optional(),
   log_level: logLevel,
 })
 

@@ -72,6 +72,7 @@ export async function fillDataDir({
     edgeSecret: (await secret(layout.secrets, 'edge')).toString('base64'),
     edgeControlSecret: (await secret(layout.secrets, 'edge-control')).toString('base64'),
     gatewaySecret: (await secret(layout.secrets, 'gateway')).toString('base64'),
+    objectsKey: (await secret(layout.secrets, 'objects')).toString('base64'),
     databasePassword,
     operatorKey,
     settings,

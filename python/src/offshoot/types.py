@@ -2450,6 +2450,22 @@ class DatabaseBackup(TypedDict):
     """
 
 
+class Objects(TypedDict):
+    """
+    Archived WAL that the object store does not have yet; `null` without an object store.
+    """
+
+    waiting_bytes: float
+    waiting_seconds: float
+    """
+    Since the oldest segment that waits was archived; 0 if none waits.
+    """
+    error: str | None
+    """
+    Why the last upload failed; `null` if it succeeded.
+    """
+
+
 class Archive(TypedDict):
     """
     State of the WAL archive, which is kept beside the backups.
@@ -2474,6 +2490,10 @@ class Archive(TypedDict):
     gap_at: str | None
     """
     RFC 3339: when the archive last lost a segment. Times between then and the next backup cannot be restored. `null`: the archive is complete.
+    """
+    objects: Objects | None
+    """
+    Archived WAL that the object store does not have yet; `null` without an object store.
     """
 
 

@@ -5,6 +5,8 @@ import type { SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { feedArchive } from '../sandbox/archives/feed-archive.ts'
+import { readArchived } from '../sandbox/objects/read-archived.ts'
+import { showWaiting } from '../sandbox/objects/upload-archive.ts'
 import { takeFiles } from '../sandbox/archives/take-files.ts'
 import { runningVm } from '../sandbox/model/guest-access.ts'
 import type { HostStore } from '../sandbox/model/host.ts'
@@ -38,7 +40,12 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
       const sandbox = find(request)
       const { before } = parseBody(pruneArchiveBody, request.body)
       const archive = await host.store.archives.of(sandbox)
-      await host.store.archives.exclusively(sandbox, () => archive.prune(Date.parse(before)))
+      const beforeMs = Date.parse(before)
+      await host.store.archives.exclusively(sandbox, () => archive.prune(beforeMs))
+      await host.store.objects?.archives.files.drop(
+        sandbox.id,
+        (name, storedAtMs) => storedAtMs >= beforeMs || name.endsWith('.history'),
+      )
       return reply.code(204).send()
     },
   )
@@ -50,19 +57,22 @@ export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent
     const over = new AbortController()
     reply.raw.once('close', () => over.abort())
     if (request.raw.socket.destroyed) over.abort()
-    await feedArchive(sandbox, await host.store.archives.of(source), AbortSignal.any([over.signal, stopping]))
+    const signal = AbortSignal.any([over.signal, stopping])
+    const archive = await host.store.archives.of(source)
+    await feedArchive(sandbox, archive, (name) => readArchived(host.store, source.id, archive, name, signal), signal)
     return reply.code(204).send()
   })
 }
 
-async function show({ archives: all }: HostStore, sandbox: Sandbox): Promise<AgentArchive> {
-  const { names, bytes, lastAtMs, gapAtMs } = await all.of(sandbox)
+async function show(store: HostStore, sandbox: Sandbox): Promise<AgentArchive> {
+  const { names, bytes, lastAtMs, gapAtMs } = await store.archives.of(sandbox)
   return {
     files: names.length,
     bytes,
     last_at: timeOf(lastAtMs),
     gap_at: timeOf(gapAtMs),
     error: sandbox.archiveError,
+    objects: store.objects && (await showWaiting(store.objects.archives, sandbox.id, await store.archives.of(sandbox))),
   }
 }
 

@@ -57,7 +57,10 @@ export function snapshotRoutes(server: FastifyInstance, { host, stopping, sshPro
     const record = await host.store.snapshots.find(id, null)
     const { workspaceId } = request.caller
     if (record !== null && workspaceId !== null && record.workspace_id !== workspaceId) throw new ApiError('notFound')
-    if (record !== null) await host.store.snapshots.delete(record)
+    if (record !== null) {
+      await host.store.objects?.backups.files.end(record.id, 'the backup was deleted')
+      await host.store.snapshots.delete(record)
+    }
     sweepLayersSoon(host)
     return reply.code(204).send()
   })

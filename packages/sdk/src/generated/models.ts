@@ -1723,6 +1723,14 @@ export interface components {
         lastAt: string | null;
         /** @description RFC 3339: when the archive last lost a segment. Times between then and the next backup cannot be restored. `null`: the archive is complete. */
         gapAt: string | null;
+        /** @description Archived WAL that the object store does not have yet; `null` without an object store. */
+        objects: {
+          waitingBytes: number;
+          /** @description Since the oldest segment that waits was archived; 0 if none waits. */
+          waitingSeconds: number;
+          /** @description Why the last upload failed; `null` if it succeeded. */
+          error: string | null;
+        } | null;
       };
       /** @description Slowest statements by mean time, slowest first. */
       slowStatements: {

@@ -1125,6 +1125,11 @@ export interface components {
         size_bytes: number;
         last_at: string | null;
         gap_at: string | null;
+        objects: {
+          waiting_bytes: number;
+          waiting_seconds: number;
+          error: string | null;
+        } | null;
       };
       slow_statements: {
         query: string;

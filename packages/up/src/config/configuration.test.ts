@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { controlSettings } from '@offshoot/contract/control-settings'
+import { objectStore } from '@offshoot/contract/object-store'
 import { agentConfig } from '@offshoot/contract/process-config'
 import { dataLayout } from '../base/data-layout.ts'
 import { agentConfiguration, controlConfiguration, e2bConfiguration, edgeConfiguration } from './configuration.ts'
@@ -25,6 +26,7 @@ const inputs = {
   edgeSecret: Buffer.alloc(32, 8).toString('base64'),
   edgeControlSecret: Buffer.alloc(32, 10).toString('base64'),
   gatewaySecret: Buffer.alloc(32, 9).toString('base64'),
+  objectsKey: Buffer.alloc(32, 11).toString('base64'),
   databasePassword: 'pw',
   operatorKey: 'ofs_operator_x',
   settings: controlSettings.parse({ sign_up: 'closed' }),
@@ -95,6 +97,15 @@ describe('configuration', () => {
     const ordered = { ...inputs, preview: { suffix: 'p.example.com', certificate: null, acme } }
     expect(controlConfiguration(ordered).preview.scheme).toBe('https')
     expect(edgeConfiguration(ordered)).toMatchObject({ acme })
+  })
+
+  it('tells the agent alone where objects are stored, and the key that encrypts them', () => {
+    expect(agentConfiguration(inputs)).not.toHaveProperty('objects')
+    const s3 = { endpoint: 'https://s3', bucket: 'copies', access_key_id: 'id', secret_access_key: 'hidden' }
+    const objects = objectStore.parse({ s3 })
+    const chosen = { ...inputs, settings: { ...inputs.settings, objects } }
+    expect(agentConfiguration(chosen).objects).toEqual({ store: objects, key: inputs.objectsKey })
+    expect(JSON.stringify([controlConfiguration(chosen), edgeConfiguration(chosen)])).not.toContain('hidden')
   })
 
   it('refuses a secret that is too short', () => {

@@ -57,6 +57,8 @@ export interface ConfigurationInputs {
   readonly edgeControlSecret: string
   /** base64 */
   readonly gatewaySecret: string
+  /** base64: encrypts objects */
+  readonly objectsKey: string
   readonly databasePassword: string
   readonly operatorKey: string
   readonly settings: Settings
@@ -120,6 +122,7 @@ export function agentConfiguration(inputs: ConfigurationInputs): AgentConfig {
     secret: inputs.agentSecret,
     edge_secret: inputs.edgeSecret,
     public_url: settings.public_url ?? baseUrl(ports),
+    ...(settings.objects && { objects: { store: settings.objects, key: inputs.objectsKey } }),
   })
 }
 
@@ -142,6 +145,7 @@ export function joinedAgentConfiguration(
 
 export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig {
   const { layout, ports } = inputs
+  const { objects: _ofTheAgent, ...settings } = inputs.settings
   return controlConfig.parse({
     listen: { host: HOST, port: ports.control },
     public_url: baseUrl(ports),
@@ -153,9 +157,9 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     preview: previewAddress(inputs),
     databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
     ssh: sshAddressOf(inputs),
-    ...inputs.settings,
+    ...settings,
     // Environment variables override settings.json.
-    limits: { ...inputs.settings.limits, ...inputs.limits },
+    limits: { ...settings.limits, ...inputs.limits },
     operator_key_sha256: operatorKeyHash(inputs.operatorKey),
     data_dir: layout.control,
     console_dir: consoleFolder(layout.imagesDir),

@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { controlSettings } from '@offshoot/contract/control-settings'
+import { objectStore } from '@offshoot/contract/object-store'
 import type { z } from 'zod'
 import { SetupFailure } from '../base/setup-failure.ts'
 
-export type Settings = z.infer<typeof controlSettings>
+/** Control's settings, and those that `bin/up` gives to the agent. */
+const operatorSettings = controlSettings.extend({ objects: objectStore.optional() })
+export type Settings = z.infer<typeof operatorSettings>
 
 /**
  * Reads `DIR/settings.json`, the operator's settings beyond the command line
@@ -16,7 +19,7 @@ export async function readSettings(path: string): Promise<Settings> {
     if (error.code === 'ENOENT') return '{}'
     throw new SetupFailure(`${path} cannot be read (${error.code}).`)
   })
-  const result = controlSettings.safeParse(asJson(text, path))
+  const result = operatorSettings.safeParse(asJson(text, path))
   if (result.success) return result.data
   const [issue] = result.error.issues
   throw new SetupFailure(`${path} is not right: ${issue?.path.join('.') || 'it'}: ${issue?.message}.`)

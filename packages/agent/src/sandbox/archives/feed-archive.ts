@@ -13,31 +13,43 @@ const PAUSE_MS = 30
 /** Files to provide ahead of the requests: the guest reads segments in sequence. */
 const AHEAD = 3
 
+type ReadFile = (name: string) => Promise<Buffer | null>
+
 /**
  * Serves a recovering guest the files it requests from another sandbox's archive, until `over` aborts. The guest requests a file
  * by creating a file of that name. If the archive lacks it, the agent answers with an empty file `NAME.none`.
- * @throws GuestFileError, GuestLinkLost, DeadlineExceeded
+ * @param read `null` if no such file was archived
+ * @throws what `read` throws; GuestFileError, GuestLinkLost, DeadlineExceeded
  */
-export async function feedArchive(sandbox: Sandbox, archive: Archive, over: AbortSignal): Promise<void> {
+export async function feedArchive(
+  sandbox: Sandbox,
+  archive: Pick<Archive, 'names'>,
+  read: ReadFile,
+  over: AbortSignal,
+): Promise<void> {
   const signal = AbortSignal.any([over, sandbox.leaving.signal])
   while (!signal.aborted) {
     const deadline = Deadline.after(ROUND_MS, `recovery of ${sandbox.id}`, sandbox.leaving.signal)
     const { vm } = sandbox
     if (vm === null) return
-    await feedRound((await vm.link(deadline)).files, archive, deadline)
+    await feedRound((await vm.link(deadline)).files, archive, read, deadline)
     await wait(PAUSE_MS, undefined, { signal }).catch(() => undefined)
   }
 }
 
-async function feedRound(files: GuestFiles, archive: Archive, deadline: Deadline): Promise<void> {
+async function feedRound(
+  files: GuestFiles,
+  { names }: Pick<Archive, 'names'>,
+  read: ReadFile,
+  deadline: Deadline,
+): Promise<void> {
   const wanted = await namesIn(files.list(WANTED, { deadline })).catch(emptyIfMissing)
   if (wanted.length === 0) return
   const given = new Set(await namesIn(files.list(GIVEN, { deadline })).catch(emptyIfMissing))
-  for (const name of wanted) if (!given.has(name)) await give(files, archive, name, deadline)
+  for (const name of wanted) if (!given.has(name)) await give(files, read, name, deadline)
   const last = wanted.at(-1) ?? ''
-  const { names } = archive
   const next = names.slice(names.findIndex((name) => name > last)).filter((name) => isSegmentAfter(last, name))
-  for (const name of next.slice(0, AHEAD)) if (!given.has(name)) await give(files, archive, name, deadline)
+  for (const name of next.slice(0, AHEAD)) if (!given.has(name)) await give(files, read, name, deadline)
 }
 
 /** Whether `name` is a later segment of the same timeline. */
@@ -45,8 +57,8 @@ function isSegmentAfter(last: string, name: string): boolean {
   return name.length === last.length && name > last && name.slice(0, 8) === last.slice(0, 8)
 }
 
-async function give(files: GuestFiles, archive: Archive, name: string, deadline: Deadline): Promise<void> {
-  const content = await archive.read(name)
+async function give(files: GuestFiles, read: ReadFile, name: string, deadline: Deadline): Promise<void> {
+  const content = await read(name)
   const path = content === null ? `${GIVEN}/${name}.none` : `${GIVEN}/${name}`
   // The database server's user must be able to read the file. It also removes it.
   await files.write(path, Readable.from([content ?? Buffer.alloc(0)]), { mode: 0o644, deadline })

@@ -61,5 +61,6 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
       metadata: { lifetime_seconds: lifetimeSeconds },
     })
   }
+  await host.store.objects?.archives.files.end(sandbox.id, 'the database was deleted')
   await removeTraces(host, sandbox)
 }

@@ -1,5 +1,6 @@
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Logger } from 'pino'
+import type { HostObjects } from '../../store/objects/object-copies.ts'
 import type { Archives } from '../../store/archives/archives.ts'
 import type { CaptureThreads } from '../../machine/capture/capture-threads.ts'
 import type { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
@@ -53,6 +54,8 @@ export interface HostStore {
   readonly checkpoints: Checkpoints<Machine>
   readonly snapshots: Snapshots
   readonly archives: Archives
+  /** `null` if the operator has chosen no object store. */
+  readonly objects: HostObjects | null
   readonly volumes: Volumes
   /** Templates that workspaces have built on this host. */
   readonly templates: BuiltTemplates<BakedTemplate>

@@ -3,6 +3,7 @@ import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Host } from '../model/host.ts'
 import { type Seed, seedOfSnapshot } from '../pool/seed.ts'
+import { restoreLostFiles } from '../objects/restore-lost-files.ts'
 import { refusalOfCheckpoint } from '../model/refusal.ts'
 
 /** Milliseconds to check every byte of a snapshot of gigabytes. */
@@ -22,6 +23,7 @@ export async function withSnapshot<T>(
   if (record === null) throw new ApiError('notFound', { detail: 'no such snapshot on this agent' })
   return host.store.snapshots.reading(record, async (folder) => {
     const deadline = Deadline.after(OPEN_MS, `check of snapshot ${record.id}`)
+    await restoreLostFiles(host.store, record, deadline.signal)
     const { memory, qemuVersion } = await host.store.checkpoints
       .open(folder, host.platform.machines.of, deadline)
       .catch((error: unknown) => {

@@ -24,6 +24,10 @@ export interface ArchivedFile {
   readonly takenAtMs: number
 }
 
+export function unpackFile(packed: Buffer): Promise<Buffer> {
+  return promisify(zstdDecompress)(packed, { maxOutputLength: MAX_FILE_BYTES })
+}
+
 /**
  * The archived files of one guest, as `NAME.zst` in a folder that only the agent writes. A file appears under its name only when
  * it is complete. A name is archived once, and its content never changes.
@@ -93,10 +97,24 @@ export class Archive {
     this.#files.set(GAP, { bytes: 0, takenAtMs: now.getTime() })
   }
 
-  /** `null` for an unknown name. */
+  /** What is known of a file; `null` for an unknown name. */
+  fileOf(name: string): ArchivedFile | null {
+    return this.#files.get(name) ?? null
+  }
+
+  /** `null` for an unknown name, and for a file that the disk has lost. */
   async read(name: string): Promise<Buffer | null> {
+    const packed = await this.readPacked(name)
+    return packed && unpackFile(packed)
+  }
+
+  /** The compressed file, as {@link unpackFile} takes it. `null` as for {@link read}. */
+  async readPacked(name: string): Promise<Buffer | null> {
     if (!this.has(name)) return null
-    return promisify(zstdDecompress)(await readFile(this.#path(name)), { maxOutputLength: MAX_FILE_BYTES })
+    return readFile(this.#path(name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
   }
 
   /** Deletes the files that were archived before a time. */

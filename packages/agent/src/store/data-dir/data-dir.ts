@@ -28,6 +28,10 @@ export class DataDir {
   readonly layers: string
   /** Layers that nothing seems to need any more. They are restored if something does (`store/disks/layers.ts`). */
   readonly retiredLayers: string
+  /** Records of what an object store has (`store/objects/stored-files.ts`). */
+  readonly objects: string
+  /** Unfinished files from an object store. */
+  readonly restoring: string
   readonly volumes: string
   /** Builds of templates, and their sources. */
   readonly builds: string
@@ -58,6 +62,8 @@ export class DataDir {
     this.snapshots = join(root, 'snapshots')
     this.layers = join(root, 'layers')
     this.retiredLayers = join(root, 'retired-layers')
+    this.objects = join(root, 'objects')
+    this.restoring = join(this.objects, 'restoring')
     this.volumes = join(root, 'volumes')
     this.builds = join(root, 'builds')
     this.templates = join(root, 'templates')
@@ -80,6 +86,8 @@ export class DataDir {
       dir.snapshots,
       dir.layers,
       dir.retiredLayers,
+      dir.objects,
+      dir.restoring,
       dir.templates,
       dir.trash,
       dir.quarantine,

@@ -102,6 +102,7 @@ function WalArchive({ archive }: { readonly archive: DatabaseStats['archive'] })
           'Last archived': archive.lastAt === null ? 'never' : <Time at={archive.lastAt} />,
           Complete:
             archive.gapAt === null ? 'yes' : `no, a part was lost at ${new Date(archive.gapAt).toLocaleString()}`,
+          ...(archive.objects !== null && { 'Not stored outside the host': bytes(archive.objects.waitingBytes) }),
         }}
       />
     </Section>

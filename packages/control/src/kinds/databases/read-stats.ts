@@ -40,6 +40,7 @@ export async function readStats(client: pg.ClientBase, archive: AgentArchive): P
       size_bytes: archive.bytes,
       last_at: archive.last_at,
       gap_at: archive.gap_at,
+      objects: archive.objects,
     },
     slow_statements: slow.rows.map((each) => ({ ...each, calls: Number(each['calls']), rows: Number(each['rows']) })),
   }

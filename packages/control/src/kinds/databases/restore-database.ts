@@ -1,5 +1,6 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
+import { AgentRefused } from '../../fleet/agent-failure.ts'
 import { feedFromArchive } from '../../fleet/archive-calls.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
@@ -82,12 +83,23 @@ async function recover(
   const agent = agentOfDatabase(fleet, made)
   const subject = { id: made.id, workspaceId: made.workspace_id, requestId }
   const over = new AbortController()
+  const refused = Promise.withResolvers<never>()
+  refused.promise.catch(() => undefined)
   const feeding = feedFromArchive(agent, subject, from, over.signal).catch((err: unknown) => {
-    if (!over.signal.aborted) log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
+    if (over.signal.aborted) return
+    log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
+    if (!(err instanceof AgentRefused)) return
+    refused.reject(
+      new ApiError('conflict', { detail: 'a part of the archive cannot be read at present' }, { cause: err }),
+    )
   })
   try {
     const options = { timeoutMs: RECOVER_MS, requestId }
-    const { exitCode, stderr } = await runInDatabase(fleet, made, `${RECOVER} '${postgresTime(time)}'`, options)
+    // A recovery that never gets the file that it asked for would wait until its time is over.
+    const { exitCode, stderr } = await Promise.race([
+      runInDatabase(fleet, made, `${RECOVER} '${postgresTime(time)}'`, options),
+      refused.promise,
+    ])
     if (exitCode === 0) return
     log.warn({ req_id: requestId, database: made.id, stderr: stderr.slice(-2000) }, 'recovery failed')
     throw new ApiError('conflict', { detail: reasonOf(stderr) })

@@ -126,6 +126,19 @@ describe('the base template', () => {
     await offshoot.delete(id)
   })
 
+  it('begins a login shell without running a program, which takes a while under emulation', async () => {
+    const { id } = await offshoot.create({ template: 'base' })
+    // The shell keeps the process id of `sh`. The next process gets the next number, unless something else has run.
+    const login = 'sh -c \'echo $$; exec bash -lc "true & echo \\$!; echo \\$PATH"\''
+    const { stdout } = await offshoot.exec(id, login)
+    const [shell, next, path] = stdout.split('\n')
+    expect(Number(next)).toBe(Number(shell) + 1)
+    expect(path).toBe('/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin')
+    const other = await offshoot.exec(id, `su user -s /bin/sh -c '. /etc/profile; echo $PATH'`)
+    expect(other.stdout.trim()).toBe('/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games')
+    await offshoot.delete(id)
+  })
+
   it('has an SSH server listening, with keys no other sandbox has', async () => {
     const { id } = await offshoot.create({ template: 'base' })
     const banner = await offshoot.exec(

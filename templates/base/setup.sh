@@ -7,6 +7,10 @@ chmod 0440 /etc/sudoers.d/user
 # The package gives only vi; a full vim that is installed later takes this name over.
 update-alternatives --quiet --install /usr/bin/vim vim /usr/bin/vim.tiny 10
 
+# A login shell runs no program before its prompt: under emulation, each takes 50 ms. bash knows the user id by itself.
+sed -i 's/\$(id -u)/${EUID:-$(id -u)}/' /etc/profile
+sed -i '/^mesg n/d' /root/.profile
+
 # Made at the first connection (dropbear -R), so that no two sandboxes share one.
 mkdir -p /etc/dropbear
 rm -f /etc/dropbear/*_host_key

@@ -155,7 +155,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       captures: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
       hibernations: new Semaphore(CAPTURES_AT_ONCE, MAX_WAITING),
     },
-    usage: new UsageWatch({ dir, layers, network, sandboxes, log }),
+    usage: new UsageWatch({ dir, layers, network, cgroups: platform.cgroups, sandboxes, log }),
     log,
     wake: (sandbox) => wakeSandbox(host, sandbox),
   }

@@ -113,6 +113,25 @@ describe('control groups of version 1', () => {
   })
 })
 
+describe('the private memory of a VM', () => {
+  it('is what its group is charged for, in both versions', async () => {
+    const second = await unified('cpuset cpu io memory pids')
+    await second.create(7, capped)
+    await writeFile(join(root, 'offshoot/agent-7/memory.stat'), 'anon 4096\nfile 9000\nanon_thp 1\n')
+    expect(second.privateBytes(7)).toBe(4096)
+    await rm(join(root, 'cgroup.controllers'))
+    const first = await split(['memory', 'pids'])
+    await first.create(7, capped)
+    await writeFile(join(root, 'memory/offshoot/agent-7/memory.stat'), 'cache 1\nrss 8192\nrss_huge 0\ntotal_rss 1\n')
+    expect(first.privateBytes(7)).toBe(8192)
+  })
+
+  it('is unknown without a group', async () => {
+    const cgroups = await split(['memory', 'pids'])
+    expect(cgroups.privateBytes(8)).toBeNull()
+  })
+})
+
 it('are absent if the host offers none', async () => {
   expect(await Cgroups.detect('agent', root)).toBeNull()
 })

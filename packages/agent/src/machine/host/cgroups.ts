@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -118,6 +118,24 @@ export class Cgroups {
     const [unified] = this.#hierarchies
     if (unified?.version === 2) return { version: 2, folder: folders[0] ?? '' }
     return { version: 1, tasks: folders.map((folder) => join(folder, 'tasks')) }
+  }
+
+  /**
+   * Bytes that the group's processes have written to their own memory and that are charged to it. Memory that a copy shares with
+   * its zygote is charged to that. Reads synchronously, like `readProcessUsage`.
+   * @returns `null` if the group is gone
+   */
+  privateBytes(slot: number): number | null {
+    const memory = this.#hierarchies.find(({ limits }) => limits.some(({ file }) => file.startsWith('memory.')))
+    if (memory === undefined) return null
+    try {
+      const stat = readFileSync(join(this.#folderOf(memory, slot), 'memory.stat'), 'latin1')
+      const bytes = /^(?:anon|rss) (\d+)$/m.exec(stat)?.[1]
+      return bytes === undefined ? null : Number(bytes)
+    } catch (error) {
+      if (isGone(error)) return null
+      throw error
+    }
   }
 
   /** Moves a running process into its group: its VM was started without a jail. */

@@ -24,6 +24,7 @@ import type { Layers } from '../../store/disks/layers.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
 import { allocatedBytes } from '../../store/data-dir/disk-usage.ts'
 import { readProcessUsage } from '../../machine/host/process-memory.ts'
+import type { Cgroups } from '../../machine/host/cgroups.ts'
 import type { GuestNetwork } from '../../machine/network/guest-network.ts'
 import type { TapTraffic } from '../../machine/network/taps.ts'
 import type { Sandbox } from './sandbox.ts'
@@ -46,6 +47,8 @@ interface Place {
   readonly layers: Layers
   /** `null` if guests have no TAPs. */
   readonly network: Pick<GuestNetwork, 'traffic' | 'refused'> | null
+  /** `null` if VMs have no control groups. */
+  readonly cgroups: Pick<Cgroups, 'privateBytes'> | null
   readonly sandboxes: ReadonlyMap<SandboxId, Sandbox>
   readonly log: Logger
 }
@@ -233,8 +236,10 @@ export class UsageWatch {
     const used = readProcessUsage(vm.process)
     // The VM may have ended, and the sandbox may have another one in another slot.
     if (used === null || sandbox.vm !== vm) return false
-    const { cpuSeconds, privateBytes } = used
-    metered.meter.read({ process: vm.process, cpuSeconds, hostPrivateBytes: privateBytes, traffic })
+    // A VM without a jail has joined its group late, which was not charged for the memory before.
+    const charged = vm.isJailed ? this.#host.cgroups?.privateBytes(manifest.slot) : null
+    const hostPrivateBytes = charged ?? used.privateBytes
+    metered.meter.read({ process: vm.process, cpuSeconds: used.cpuSeconds, hostPrivateBytes, traffic })
     metered.readAtMs = performance.now()
     metered.readAt = Date.now()
     return true

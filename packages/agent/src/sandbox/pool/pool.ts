@@ -25,6 +25,7 @@ const RETRY_MS = 10_000
 const EXPECTED_MIB = 64
 /** Recent creates of a template before it gets a zygote. */
 const CREATES_FOR_ZYGOTE = 3
+const REPLACED = 'replaced by a copy of a zygote'
 
 export interface PoolOptions {
   /** Memory limit of all spares and zygotes together; 0 disables the pool. */
@@ -144,6 +145,8 @@ export class Pool {
     await this.#removeAll(this.#unremoved.splice(0))
     const seed = this.#demand.neediest((bake) => this.#countOf(bake))
     if (seed !== null && this.#hasRoom()) return this.#cancellable(async (cancelled) => this.#make(seed, cancelled))
+    const stale = seed === null ? this.#staleSpare() : undefined
+    if (stale !== undefined) return this.#discard(stale, REPLACED)
     const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
     if (popular !== null && this.#usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib)
       await this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
@@ -179,7 +182,13 @@ export class Pool {
     const replaced = this.spares.find(
       ({ seed: other, isCopy }) => other.manifest.bake === seed.manifest.bake && !isCopy && spare.isCopy,
     )
-    if (replaced !== undefined) await this.#discard(replaced, 'replaced by a copy of a zygote')
+    if (replaced !== undefined) await this.#discard(replaced, REPLACED)
+  }
+
+  /** A restored spare of a template that has enough copies of a zygote. */
+  #staleSpare(): Spare | undefined {
+    const { zygotes } = this.#options
+    return this.spares.find(({ seed, isCopy }) => !isCopy && zygotes.of(seed) !== null)
   }
 
   #add(spare: Spare): void {

@@ -1,8 +1,10 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
+import type { SandboxMetrics } from '@offshoot/contract/sandbox-metrics'
 import { isAlive, signalProcess } from '@offshoot/kit/process-identity'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { ownMemoryMib } from '../../machine/host/process-memory.ts'
 import { runProgram } from '../../machine/host/run-program.ts'
 import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -11,6 +13,7 @@ import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
 /** Namespaces that every VM has of its own. */
 const NAMESPACES = ['mnt', 'net', 'ipc', 'uts', 'pid']
+const MIB = 1024 * 1024
 const ROUNDS = process.env['OFFSHOOT_ZYGOTE_ROUNDS'] ?? '10'
 
 let agent: AgentProcess
@@ -144,6 +147,15 @@ describe('a copy of a zygote', () => {
       }),
     )
     expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
+  })
+
+  it('counts only memory that it shares with nobody', async () => {
+    const sandbox = await copied()
+    const { pid } = (await processOf(sandbox)).process
+    const { now } = (await agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${sandbox.id}/metrics`)).body
+    const ownBytes = (await ownMemoryMib(pid)) * MIB
+    expect(now.memory_host_private_bytes).toBeGreaterThan(0)
+    expect(now.memory_host_private_bytes).toBeLessThan(ownBytes / 2)
   })
 
   it('outlives its zygote, which is replaced', async () => {

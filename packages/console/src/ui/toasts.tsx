@@ -27,8 +27,11 @@ function Toasts() {
     <Toast.Root
       key={toast.id}
       toast={toast}
-      // Base UI hides a message without focus from screen readers, although the Tab key reaches it and its button.
+      // Base UI hides a message without focus from screen readers, although the Tab key reaches it and its button. To them it is a
+      // part of the page, not a dialog.
       aria-hidden={false}
+      role="group"
+      aria-modal={undefined}
       className={classes('rounded-md border bg-surface shadow-lg', toast.type === 'error' && 'border-bad')}
     >
       <Toast.Content className="flex items-start gap-2 p-3">

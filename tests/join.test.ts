@@ -91,7 +91,8 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
 
   it('ends with the removal of the host', async () => {
     const { host_id: id } = await member()
-    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(204)
+    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(409)
+    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}?reason=sold`)).status).toBe(204)
     expect((await first.request('GET', `/v1/sandboxes/${sandbox}`)).body.status).toBe('failed')
     const renewal = second.run(resolve(import.meta.dirname, 'setup/renew-certificate.ts'), second.dataDir)
     await expect(renewal).rejects.toThrow('refuses this host (401)')

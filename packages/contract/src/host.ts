@@ -55,6 +55,12 @@ export type Host = z.infer<typeof host>
 /** Query of `GET /v1/admin/hosts`. */
 export const hostsQuery = createdQuery
 
+/** Query of `DELETE /v1/admin/hosts/{id}`. */
+export const removeHostQuery = z.strictObject({
+  /** Why the host is removed with everything on it. Without it, only a host without objects is removed. */
+  reason: z.string().trim().min(1).max(500).optional(),
+})
+
 /** Answer of `POST /v1/admin/hosts/tokens`. */
 export const hostToken = z.object({
   /** For `bin/up --join`. Only this answer contains it. It lets one host join. */

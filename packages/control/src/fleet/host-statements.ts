@@ -50,6 +50,14 @@ export const joinedHosts = statement<JoinedHostRow, []>(
   'select id, url, secret, edge_secret from joined_hosts order by created_at, id',
 )
 
+/** How many objects of users a host has. */
+export const objectsOfHost = statement<{ sandboxes: number; volumes: number; snapshots: number }, [id: string]>(
+  'objects-of-host',
+  `select (select count(*)::int from sandboxes where agent_id = $1 and status <> 'failed') as sandboxes,
+     (select count(*)::int from volumes where agent_id = $1) as volumes,
+     (select count(*)::int from snapshots where agent_id = $1) as snapshots`,
+)
+
 /** The host is trusted no more. No row: no such host has joined. */
 export const removeJoinedHost = statement<{ url: string }, [id: string]>(
   'remove-joined-host',

@@ -106,6 +106,7 @@ export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
+  Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number> }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
 ]
 

@@ -1856,6 +1856,9 @@ export interface components {
         path: {
           id: string;
         };
+        query?: {
+          reason?: string;
+        };
         answer: null;
       };
       /** @description Read one host */

@@ -187,7 +187,17 @@ describe('a host that joins', () => {
         signal: AbortSignal.timeout(30_000),
       })
       expect(upgraded?.kind).toBe('upgraded')
-      await call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: KEY })
+      const remove = (query = '') =>
+        call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}${query}`, { token: KEY })
+      const refused = await remove()
+      expect([refused.status, refused.body.detail]).toEqual([
+        409,
+        'the host is not empty (sandboxes: 1); a reason removes it nevertheless',
+      ])
+      for (const query of ['?reason=', `?reason=${'x'.repeat(501)}`, '?force=true'])
+        expect((await remove(query)).status).toBe(400)
+      expect(control.control.fleet.byId(body.host_id)?.isReachable).toBe(true)
+      expect((await remove('?reason=its%20disk%20died')).status).toBe(204)
       await eventually(() => control.control.fleet.byId(body.host_id) === undefined)
       const path = `/v1/sandboxes/${made.body.id}`
       expect((await call(control.url, 'GET', path, { token: alice.key })).body.status).toBe('failed')

@@ -1,16 +1,19 @@
 import { ApiError } from '@offshoot/contract/errors'
+import { removeHostQuery } from '@offshoot/contract/host'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import { failSandboxesOf, retireAgent } from '../../../fleet/agent-statements.ts'
-import { removeJoinedHost } from '../../../fleet/host-statements.ts'
+import { objectsOfHost, removeJoinedHost } from '../../../fleet/host-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
+import { parseWith } from '../../../platform/http/body.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 
 /**
  * `DELETE /v1/admin/hosts/{id}`: removes a host that has joined. Its certificate is renewed no more, and control and
- * edges end every connection to it. Its sandboxes become `failed`.
+ * edges end every connection to it. A host that still has objects is removed only for a reason, which the audit log
+ * records. Its sandboxes become `failed` then.
  */
 export function removeHost(app: FastifyInstance, { database, joinedHosts }: OrgsContext): void {
   app.delete('/v1/admin/hosts/:id', {
@@ -21,19 +24,24 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
       docs: {
         summary: 'Remove a host that has joined',
         tag: 'Operators',
+        query: removeHostQuery,
         status: 204,
-        errors: ['notFound'],
+        errors: ['invalidField', 'notFound', 'conflict'],
       },
     },
     handler: async (request, reply) => {
       const { id } = request.params as { id: string }
+      const { reason } = parseWith(removeHostQuery, request.query)
       if (!isUuid(id)) throw new ApiError('notFound')
       await transaction(database.pool, async (client) => {
         const [removed] = await removeJoinedHost(client, id)
         if (removed === undefined) throw new ApiError('notFound')
+        const [objects] = await objectsOfHost(client, id)
+        if (reason === undefined) refuseUnlessEmpty(objects)
         await retireAgent(client, id)
         await failSandboxesOf(client, [id])
-        const event = { workspaceId: null, action: 'host.removed', target: id, details: { url: removed.url } } as const
+        const details = { url: removed.url, ...objects, ...(reason !== undefined && { reason }) }
+        const event = { workspaceId: null, action: 'host.removed', target: id, details } as const
         await recordAuditEvent(client, actorOf(request), event)
       })
       // Other processes see it within a second.
@@ -41,4 +49,12 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
       return reply.code(204).send()
     },
   })
+}
+
+/** @throws ApiError 409 */
+function refuseUnlessEmpty(objects: Readonly<Record<string, number>> = {}): void {
+  const left = Object.entries(objects).filter(([, count]) => count > 0)
+  if (left.length === 0) return
+  const found = left.map(([kind, count]) => `${kind}: ${count}`).join(', ')
+  throw new ApiError('conflict', { detail: `the host is not empty (${found}); a reason removes it nevertheless` })
 }

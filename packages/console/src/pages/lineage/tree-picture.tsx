@@ -1,4 +1,4 @@
-import { Background, Controls, type Node, type NodeProps, ReactFlow, ViewportPortal } from '@xyflow/react'
+import { Controls, type Node, type NodeProps, ReactFlow, ViewportPortal } from '@xyflow/react'
 import { Boxes, Camera } from 'lucide-react'
 import { memo, useMemo, useRef } from 'react'
 import { useIsDark } from '../../layout/theme.ts'
@@ -78,7 +78,6 @@ export function TreePicture({ family, here, costs, selected, onSelect }: TreePic
         }}
       >
         <Links links={links} />
-        <Background />
         <Controls showInteractive={false} />
       </ReactFlow>
     </div>

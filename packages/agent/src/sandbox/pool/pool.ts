@@ -145,18 +145,18 @@ export class Pool {
     await this.#removeAll(this.#unremoved.splice(0))
     const seed = this.#demand.neediest((bake) => this.#countOf(bake))
     if (seed !== null && this.#hasRoom()) return this.#cancellable(async (cancelled) => this.#make(seed, cancelled))
-    const stale = seed === null ? this.#staleSpare() : undefined
+    const stale = seed === null ? this.spares.find(this.#isStale) : undefined
     if (stale !== undefined) return this.#discard(stale, REPLACED)
     const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
     if (popular !== null && this.#usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib)
       await this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
   }
 
-  /** Spares that need not be replaced: with a zygote, only its copies. */
+  /** A restored spare of a template that has a zygote: a copy is to replace it. */
+  readonly #isStale = ({ seed, isCopy }: Spare): boolean => !isCopy && this.#options.zygotes.of(seed) !== null
+
   #countOf(bake: string): number {
-    const waiting = this.#waiting.get(bake) ?? []
-    const hasZygote = this.#options.zygotes.all.some(({ seed }) => seed.manifest.bake === bake)
-    return waiting.filter(({ isCopy }) => isCopy || !hasZygote).length
+    return (this.#waiting.get(bake) ?? []).filter((spare) => !this.#isStale(spare)).length
   }
 
   async #cancellable(make: (cancelled: AbortSignal) => Promise<void>): Promise<void> {
@@ -179,16 +179,8 @@ export class Pool {
       return
     }
     this.#add(spare)
-    const replaced = this.spares.find(
-      ({ seed: other, isCopy }) => other.manifest.bake === seed.manifest.bake && !isCopy && spare.isCopy,
-    )
+    const replaced = spare.isCopy ? this.#waiting.get(seed.manifest.bake)?.find(this.#isStale) : undefined
     if (replaced !== undefined) await this.#discard(replaced, REPLACED)
-  }
-
-  /** A restored spare of a template that has enough copies of a zygote. */
-  #staleSpare(): Spare | undefined {
-    const { zygotes } = this.#options
-    return this.spares.find(({ seed, isCopy }) => !isCopy && zygotes.of(seed) !== null)
   }
 
   #add(spare: Spare): void {

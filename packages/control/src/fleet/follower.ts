@@ -40,7 +40,10 @@ export interface FollowerOptions {
 /**
  * Follows one agent's log and keeps the rows consistent with it.
  *
- * waiting for the lock → connected (backlog, then live) → connection lost → backoff → connected → …
+ * host answers → waiting for the lock → connected (backlog, then live) → connection lost → backoff → connected → …
+ *
+ * A process that cannot connect again releases the lock, and does not ask for it until the host answers it. So another
+ * process follows an agent that this one cannot reach.
  *
  * After each connect, every minute, and on request ({@link reconcileSoon}), it compares the agent's list with the rows.
  * The log reports what happened; the comparison finds objects that the log never mentions.
@@ -88,13 +91,26 @@ export class Follower {
 
   #run(): Promise<void> {
     const { signal } = this.#stopped
-    const { agentId, changes, log } = this.#options
-    let hasLed = false
+    const { agentId, client, changes, lock, log } = this.#options
+    let isLeading = false
     const follow = async (onConnected: () => void) => {
+      if (!isLeading) await client.info(randomUUID())
       await this.#lead()
-      if (!hasLed) await changes.addEverything()
-      hasLed = true
-      await this.#follow(onConnected)
+      let isConnected = false
+      try {
+        // Another process may have led meanwhile.
+        if (!isLeading) await changes.addEverything()
+        isLeading = true
+        await this.#follow(() => {
+          isConnected = true
+          onConnected()
+        })
+      } finally {
+        if (!isConnected || signal.aborted) {
+          isLeading = false
+          await lock.stopLeading(agentId).catch(() => undefined)
+        }
+      }
       log.info({ agent: agentId }, 'event stream ended')
     }
     const onOutage = (error: unknown) => log.warn({ err: error, agent: agentId }, 'event stream broke')

@@ -85,7 +85,10 @@ export class Harness {
     })
   }
 
-  async control(agents: readonly FakeAgent[], chosen: TestSettings = {}): Promise<RunningControl> {
+  async control(
+    agents: readonly Pick<FakeAgent, 'url' | 'secret'>[],
+    chosen: TestSettings = {},
+  ): Promise<RunningControl> {
     const listen = { host: '127.0.0.1', port: await findFreePort() }
     const url = `http://127.0.0.1:${listen.port}`
     const config = controlConfig.parse({

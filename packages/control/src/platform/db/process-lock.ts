@@ -1,12 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Client } from 'pg'
+import { Client, type QueryResult } from 'pg'
 import { clientConfig, type DatabaseAddress } from './database.ts'
+
+/** Milliseconds after which PostgreSQL releases the locks of a process of which it hears nothing. */
+const LEASE_MS = 30_000
+/** Renewals that fit into one lease. */
+const RENEWALS = 6
 
 /**
  * Tells the control processes of one database apart.
  *
  * Each process draws a number and holds an advisory lock of that number on a connection of its own. PostgreSQL releases
- * the lock as soon as the process ends, however it ends. A row stores the number of the process that creates it, so
+ * the lock as soon as the process ends, however it ends. The lock is also a lease: PostgreSQL ends the connection if the
+ * process is stopped or cut off and does not renew. The process gives the connection up earlier, after half of the
+ * lease without an answer (docs/adr/0049-several-processes.md). A row stores the number of the process that creates it, so
  * other processes can see whether its creator is alive. The same connection holds the locks by which only one process
  * at a time follows an agent.
  *
@@ -20,16 +27,20 @@ export class ProcessLock {
   static readonly AGENT = 0x6f_66_66_61
 
   readonly #address: DatabaseAddress
+  readonly #leaseMs: number
   readonly #stopped = new AbortController()
   #client: Client | null = null
   #number = 0
+  /** Settles when the connection is free for the next statement. */
+  #free: Promise<unknown> = Promise.resolve()
 
-  private constructor(address: DatabaseAddress) {
+  private constructor(address: DatabaseAddress, leaseMs: number) {
     this.#address = address
+    this.#leaseMs = leaseMs
   }
 
-  static async take(address: DatabaseAddress): Promise<ProcessLock> {
-    const lock = new ProcessLock(address)
+  static async take(address: DatabaseAddress, leaseMs = LEASE_MS): Promise<ProcessLock> {
+    const lock = new ProcessLock(address, leaseMs)
     await lock.#connect()
     return lock
   }
@@ -47,11 +58,12 @@ export class ProcessLock {
     return this.#client
   }
 
-  /** Whether this process may follow the agent now. Once true, it stays true for as long as the connection lives. */
+  /** Whether this process may follow the agent now. It may until {@link stopLeading}, or until the connection ends. */
   async tryLead(agentId: string): Promise<boolean> {
     const client = this.#client
     if (client === null) return false
-    const { rows } = await client.query(
+    const { rows } = await this.#query(
+      client,
       `select exists (
          select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()
            and classid = $1::int::oid and objid = (hashtext($2)::bigint & 4294967295)::oid and granted
@@ -61,23 +73,40 @@ export class ProcessLock {
     return rows[0]?.leads === true
   }
 
+  /** Lets another process follow the agent. */
+  async stopLeading(agentId: string): Promise<void> {
+    const client = this.#client
+    if (client === null) return
+    await this.#query(client, 'select pg_advisory_unlock($1::int, hashtext($2))', [ProcessLock.AGENT, agentId])
+  }
+
   async release(): Promise<void> {
     this.#stopped.abort()
     await this.#client?.end()
   }
 
+  #query(client: Client, text: string, values: unknown[] = []): Promise<QueryResult> {
+    const answered = this.#free.then(() => client.query(text, values))
+    this.#free = answered.catch(() => undefined)
+    return answered
+  }
+
   async #connect(): Promise<void> {
-    const client = new Client(clientConfig(this.#address))
+    const client = new Client({ ...clientConfig(this.#address), query_timeout: this.#leaseMs / 2 })
     // Without a listener for "error", a broken connection would end the process. The handler of "end" reconnects.
     client.on('error', () => undefined)
     await client.connect()
+    await client.query(`select set_config('idle_session_timeout', $1, false)`, [`${this.#leaseMs}ms`])
     const { rows } = await client.query(
       `select number, pg_advisory_lock($1, number) from (select nextval('control_process_numbers')::int as number) n`,
       [ProcessLock.PROCESS],
     )
     this.#number = rows[0].number
     this.#client = client
+    const end = () => void client.end().catch(() => undefined)
+    const renewing = setInterval(() => void this.#query(client, 'select 1').catch(end), this.#leaseMs / RENEWALS)
     client.once('end', () => {
+      clearInterval(renewing)
       this.#client = null
       if (!this.#stopped.signal.aborted) void this.#reconnect()
     })

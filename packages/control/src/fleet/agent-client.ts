@@ -131,14 +131,19 @@ export class AgentClient {
   }
 
   /** Returns every answer or failure of the agent as an outcome, for the scheduler to decide on. */
-  async create(body: CreateOnAgentBody, workspaceId: string, requestId: string): Promise<CreateOutcome> {
+  async create(
+    body: CreateOnAgentBody,
+    workspaceId: string,
+    requestId: string,
+    timeoutMs: number,
+  ): Promise<CreateOutcome> {
     const call = {
       method: 'POST',
       path: '/v1/sandboxes',
       body: JSON.stringify(body),
       workspaceId,
       requestId,
-      timeoutMs: CREATE_TIMEOUT_MS,
+      timeoutMs,
     } as const
     try {
       return { kind: 'created', sandbox: agentSandbox.parse(await this.ask(call)) }

@@ -21,18 +21,38 @@ export function refuseCordoned(agent: KnownAgent | undefined): void {
   if (agent?.isCordoned === true) throw new ApiError('noComputeNode', { detail: 'the host is cordoned' })
 }
 
+/** Share of its free memory by which chance may make a host look smaller. */
+const CHANCE = 0.1
+
 /**
- * The agents to try for a sandbox, best first. Agents that have the template baked come first. Then reachable agents
- * come before unreachable ones, which may be back before the next poll. Then agents with more free memory come first,
- * after subtracting what was just promised.
+ * The agents to try for a sandbox, best first, among those that have the template baked. Agents that answer and accept
+ * new objects come before the others, which may be back before the next poll. Then agents with more free memory come
+ * first. A little chance keeps several control processes from choosing the same host at the same time.
+ * @param random from 0 to 1, exclusive
  */
-export function candidates(agents: readonly KnownAgent[], templateName: string): Candidate[] {
+export function candidates(
+  agents: readonly KnownAgent[],
+  templateName: string,
+  random: () => number = Math.random,
+): Candidate[] {
   return agents
     .filter(isOpen)
     .filter((agent) => agent.info.templates.some((template) => template.name === templateName))
-    .sort((a, b) => Number(b.isReachable) - Number(a.isReachable) || leftMib(b) - leftMib(a))
+    .map((agent) => ({ agent, isWilling: isWilling(agent), score: scoreOf(leftMib(agent), random()) }))
+    .sort((a, b) => Number(b.isWilling) - Number(a.isWilling) || b.score - a.score)
+    .map(({ agent }) => agent)
 }
 
-function leftMib(agent: Candidate): number {
-  return agent.info.memory_mib.available - agent.promisedMib
+function isWilling({ isReachable, info }: Candidate): boolean {
+  return isReachable && info.disk?.state !== 'refusing'
+}
+
+/** Each agent is scored once, so chance cannot make the order inconsistent. */
+function scoreOf(mib: number, chance: number): number {
+  return mib - Math.abs(mib) * CHANCE * chance
+}
+
+/** What the host could give without swapping, and what its VMs may still commit, without what was just promised. */
+function leftMib({ info: { memory_mib: memory }, promisedMib }: Candidate): number {
+  return Math.min(memory.available, memory.commit_limit - memory.committed) - promisedMib
 }

@@ -1,7 +1,8 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
-import { describe, expect, it } from 'vitest'
+import { Deadline } from '@offshoot/kit/deadline'
+import { describe, expect, it, vi } from 'vitest'
 import type { KnownAgent } from '../agent-directory.ts'
 import { AgentRefused } from '../agent-failure.ts'
 import type { CreateOutcome } from '../create-outcome.ts'
@@ -10,9 +11,15 @@ import { place } from './place.ts'
 
 function agent(
   id: string,
-  { available = 1000, promisedMib = 0, isReachable = true, templates = ['base'] } = {},
+  { available = 1000, committed = 0, promisedMib = 0, isReachable = true, templates = ['base'], state = 'ok' } = {},
 ): Candidate {
-  const info = { agent_id: id, memory_mib: { total: 4000, available }, templates: templates.map((name) => ({ name })) }
+  const memory = { total: 20_000, available, committed, commit_limit: 20_000 }
+  const info = {
+    agent_id: id,
+    memory_mib: memory,
+    disk: { state },
+    templates: templates.map((name) => ({ name })),
+  }
   // Only the fields of an agent that the scheduler reads.
   return { info, isReachable, promisedMib, client: {} } as unknown as Candidate
 }
@@ -38,6 +45,24 @@ describe('candidates', () => {
     expect(ids(candidates(agents, 'base'))).toEqual(['much', 'promised', 'little', 'silent'])
   })
 
+  it('come later if their VMs may use the memory that is free now', () => {
+    const agents = [agent('promising', { available: 9000, committed: 19_500 }), agent('free', { available: 2000 })]
+    expect(ids(candidates(agents, 'base'))).toEqual(['free', 'promising'])
+  })
+
+  it('come last if their disk refuses new objects', () => {
+    const agents = [agent('full', { available: 9000, state: 'refusing' }), agent('free', { available: 500 })]
+    expect(ids(candidates(agents, 'base'))).toEqual(['free', 'full'])
+  })
+
+  it('change places by chance if they have about as much memory, and only then', () => {
+    const agents = [agent('a', { available: 1000 }), agent('b', { available: 1010 }), agent('c', { available: 500 })]
+    const draw = (...chances: number[]) => ids(candidates(agents, 'base', () => chances.shift() ?? 0))
+    expect(draw(0, 0, 0)).toEqual(['b', 'a', 'c'])
+    expect(draw(0, 0.5, 0)).toEqual(['a', 'b', 'c'])
+    expect(draw(0.99, 0.99, 0)).toEqual(['b', 'a', 'c'])
+  })
+
   it('are empty before an agent has sent its id', () => {
     expect(candidates([{ ...agent('x'), info: null }], 'base')).toEqual([])
   })
@@ -56,9 +81,45 @@ describe('place', () => {
   }
 
   it('asks the next until one has made it', async () => {
-    const { placed, asked } = await run('no-room', 'unreachable', 'refused', 'created', 'created')
-    expect(asked).toEqual(['0', '1', '2', '3'])
-    expect(placed).toEqual({ agentId: '3', sandbox })
+    const { placed, asked } = await run('no-room', 'unreachable', 'created', 'created')
+    expect(asked).toEqual(['0', '1', '2'])
+    expect(placed).toEqual({ agentId: '2', sandbox })
+  })
+
+  it('asks three hosts at most', async () => {
+    await expect(run('no-room', 'no-room', 'no-room', 'created')).rejects.toMatchObject({ status: 507 })
+  })
+
+  it('asks no further host once its deadline has passed', async () => {
+    const asked: string[] = []
+    const over = Deadline.after(5, 'placement')
+    const placing = place(
+      [agent('slow'), agent('never')],
+      512,
+      async ({ info }) => {
+        asked.push(info.agent_id)
+        await new Promise<void>((resolve) => over.signal.addEventListener('abort', () => resolve()))
+        await vi.waitUntil(() => over.remainingMs === 0)
+        return outcomes.unreachable
+      },
+      over,
+    )
+    await expect(placing).rejects.toMatchObject({ status: 502, body: { error: 'agent unreachable' } })
+    expect(asked).toEqual(['slow'])
+  })
+
+  it('gives each host the time that is left', async () => {
+    const given: number[] = []
+    await place(
+      [agent('first'), agent('second')],
+      512,
+      async (_agent, timeoutMs) => {
+        given.push(timeoutMs)
+        return given.length === 1 ? outcomes['no-room'] : outcomes.created
+      },
+      Deadline.after(60_000, 'placement'),
+    )
+    expect(given.every((ms, at) => ms > 0 && ms <= (given[at - 1] ?? 60_000))).toBe(true)
   })
 
   const refusal = (error: string): CreateOutcome => {

@@ -68,8 +68,8 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
     manager?.by === 'proof'
       ? await insert(control.database.pool).then(() => null)
       : await admitSandboxes(control, workspaceId, wanted, insert)
-  const { agentId, sandbox } = await place(nodes, template.memory_mb, (node) =>
-    askNode(control, request, { id, limits: admitted?.limits }, source, node),
+  const { agentId, sandbox } = await place(nodes, template.memory_mb, (node, timeoutMs) =>
+    askNode(control, request, { id, limits: admitted?.limits, timeoutMs }, source, node),
   ).catch(async (error: unknown) => {
     await removeCreating(control.database.pool, [id])
     throw error
@@ -77,10 +77,17 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
   return settleCreated(control, agentId, sandbox, request.requestId)
 }
 
+interface Asked {
+  readonly id: SandboxId
+  readonly limits: SandboxLimits | undefined
+  /** Milliseconds for the answer. */
+  readonly timeoutMs: number
+}
+
 async function askNode(
   control: SandboxesContext,
   { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
-  { id, limits }: { readonly id: SandboxId; readonly limits: SandboxLimits | undefined },
+  { id, limits, timeoutMs }: Asked,
   { template: source, snapshotId, egress, visibility, volumes, nodes }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
@@ -106,6 +113,7 @@ async function askNode(
     },
     workspaceId,
     requestId,
+    timeoutMs,
   )
   if (outcome.kind === 'created') return outcome
   control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')

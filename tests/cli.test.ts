@@ -187,6 +187,9 @@ describe('the workspace', () => {
     expect(await cli.ok(['host', 'show', 'self'], { env })).toMatch(/^cordoned +20\d\d-/m)
     expect(await cli.json(['host', 'uncordon', 'self'], { env })).toMatchObject({ state: 'ready', cordoned_at: null })
     expect(await cli.run(['host', 'show', 'nothing'], { env })).toMatchObject({ code: 3 })
+    // Removing needs an agreement, and a host that has joined.
+    expect(await cli.run(['host', 'rm', 'nothing'], { env })).toMatchObject({ code: 2, stdout: '' })
+    expect(await cli.run(['host', 'rm', 'nothing', '--yes'], { env })).toMatchObject({ code: 3, stdout: '' })
   })
 })
 

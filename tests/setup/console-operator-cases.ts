@@ -48,6 +48,20 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
+  it('makes the command with which a machine joins, and shows its token once', async () => {
+    const { console } = world()
+    const { page } = console
+    await console.goto('/hosts')
+    await page.getByRole('button', { name: 'Add a host' }).click()
+    const dialog = page.getByRole('dialog')
+    const command = (await dialog.getByLabel('Command', { exact: true }).textContent()) ?? ''
+    expect(command).toMatch(/^bin\/up --join http:\/\/\S+ --token oht_[\w-]{43}$/)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.getByText(command).count()).toBe(0)
+  })
+
   it('cordons a host, and uncordons it', async () => {
     const { console, offshoot } = world()
     const { page } = console

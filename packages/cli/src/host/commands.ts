@@ -1,4 +1,4 @@
-import { command, type Group, type Operand } from '../frame/command.ts'
+import { command, type Group, type Operand, YES } from '../frame/command.ts'
 
 const HOST: Operand = { form: '<host>', about: 'id of the host; self: the only one' }
 
@@ -40,6 +40,18 @@ export const host: Group = {
       hasQuiet: true,
       examples: ['host uncordon self'],
       load: async () => import('./uncordon.ts'),
+    }),
+    command({
+      name: 'rm',
+      summary: 'Remove hosts that have joined; those with objects only for a reason',
+      operands: [{ form: '<host...>', about: 'id of the host' }],
+      options: [
+        { flags: '--reason <text>', about: 'why it is removed with everything on it; the audit log records it' },
+        YES,
+      ],
+      hasQuiet: true,
+      examples: ['host rm 4d1f0a52-5d0e-4d5c-9a57-0d8c1f2b6a11 --reason "its disk died" --yes'],
+      load: async () => import('./rm.ts'),
     }),
     command({
       name: 'token',

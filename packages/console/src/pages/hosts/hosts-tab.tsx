@@ -8,6 +8,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes } from '../../ui/time.tsx'
 import { type Host, hostsQuery } from './host-queries.ts'
+import { JoinButton } from './join-button.tsx'
 import { useOperator } from './operator-context.ts'
 
 const STATES: Record<Host['state'], Tone> = { ready: 'good', cordoned: 'warn', lost: 'bad', foreign: 'warn' }
@@ -64,9 +65,16 @@ export function HostsTab() {
     <>
       <div className="flex items-center justify-between gap-3">
         <p className="text-muted">The last column counts sandboxes, instances of apps and databases.</p>
-        <Button icon={<RefreshCw size={15} aria-hidden />} busy={query.isFetching} onClick={() => void query.refetch()}>
-          Refresh
-        </Button>
+        <span className="flex gap-2">
+          <JoinButton />
+          <Button
+            icon={<RefreshCw size={15} aria-hidden />}
+            busy={query.isFetching}
+            onClick={() => void query.refetch()}
+          >
+            Refresh
+          </Button>
+        </span>
       </div>
       <QueryView query={query}>
         {(hosts) =>

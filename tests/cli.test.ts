@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CommandLine, PROGRAM } from './setup/cli.ts'
+import { CommandLine, operatorEnv, PROGRAM } from './setup/cli.ts'
 import { completeIn, completions, hasShell, SHELLS } from './setup/complete-in-shell.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
@@ -167,19 +167,16 @@ describe('the workspace', () => {
 
   it('shows its hosts to an operator', async () => {
     expect(await cli.run(['host', 'ls'])).toMatchObject({ code: 4 })
-    const path = join(offshoot.dataDir, 'credentials.json')
-    const { operator_key: key } = JSON.parse(await readFile(path, 'utf8')) as { operator_key: string }
-    const shown = await cli.ok(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
+    const env = await operatorEnv(offshoot)
+    const shown = await cli.ok(['host', 'ls'], { env })
     expect(shown).toMatch(/^[0-9a-f-]{36} +ready +\S+ +(?:tcg|kvm) +\d+ +.+iB of .+iB +.+iB of .+iB +1 +0 +0$/m)
-    const [host] = await cli.json(['host', 'ls'], { env: { OFFSHOOT_OPERATOR_KEY: key } })
+    const [host] = await cli.json(['host', 'ls'], { env })
     expect(host).toMatchObject({ state: 'ready', sandboxes: 1, capacity: { cpus: expect.any(Number) } })
   })
 
   it('keeps new sandboxes away from a host while it is cordoned', async () => {
     expect(await cli.run(['host', 'cordon', 'self'])).toMatchObject({ code: 4 })
-    const path = join(offshoot.dataDir, 'credentials.json')
-    const { operator_key: key } = JSON.parse(await readFile(path, 'utf8')) as { operator_key: string }
-    const env = { OFFSHOOT_OPERATOR_KEY: key }
+    const env = await operatorEnv(offshoot)
     expect(await cli.ok(['host', 'cordon', 'self'], { env })).toMatch(/^state +cordoned$/m)
     const refused = await cli.run(['sandbox', 'create', '--template', 'minimal'])
     expect(refused).toMatchObject({ code: 1, stdout: '' })

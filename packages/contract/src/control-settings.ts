@@ -177,6 +177,8 @@ export const controlSettings = z.strictObject({
   dns_servers: z.array(z.string().regex(DNS_SERVER, 'must be an address, with or without a port')).max(8).default([]),
   /** Days for which entries of the audit log are kept. Default 365. */
   audit_days: z.int().min(1).max(3_650).default(365),
+  /** Seconds after which a host that no control process hears is lost, and gets nothing new. Default 60. */
+  lost_after_seconds: z.int().min(5).max(86_400).default(60),
   deploys: deploys.prefault({}),
   /** Without it, control orders no certificates for app domains. Port 80 of those domains must lead to the edge. */
   acme: acme.optional(),

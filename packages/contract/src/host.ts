@@ -5,7 +5,7 @@ import { createdQuery } from './page.ts'
 
 /**
  * `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those
- * it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+ * it has go on. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
  */
 export const hostState = z.enum(['ready', 'cordoned', 'lost', 'foreign'])
 
@@ -47,6 +47,8 @@ export const host = z.object({
   databases: z.int(),
   /** When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
   cordoned_at: z.string().nullable(),
+  /** When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
+  last_heard_at: z.string(),
   /** When the agent answered this cluster for the first time. */
   created_at: z.string(),
 })

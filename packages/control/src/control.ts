@@ -103,7 +103,8 @@ export async function startControl(
   if (cluster === undefined) throw new Error('the database has no cluster id')
   const fleetSeal = new Seal(keyring, 'fleet')
   const fleetAuthority = new FleetAuthority(pool, fleetSeal)
-  const fleet = new Fleet({ agents: config.agents, clusterId: cluster.id, database, lock, log })
+  const { agents, lost_after_seconds: lostAfterSeconds } = config
+  const fleet = new Fleet({ agents, clusterId: cluster.id, database, lock, lostAfterSeconds, log })
   const keyUsage = new KeyUsage(pool, log)
   const databaseSecrets = new Seal(keyring, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)

@@ -3061,6 +3061,10 @@ class Host(TypedDict):
     """
     When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes.
     """
+    last_heard_at: str
+    """
+    When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
+    """
     created_at: str
     """
     When the agent answered this cluster for the first time.

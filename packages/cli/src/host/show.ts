@@ -17,6 +17,7 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: Host): voi
     ['id', host.id],
     ['state', out.style(STYLES[host.state], host.state)],
     ['cordoned', host.cordoned_at],
+    ['last heard', host.last_heard_at],
     ['address', host.url],
     ['version', `${host.version}, QEMU ${host.qemu_version}`],
     ['runs on', host.accelerator],

@@ -31,6 +31,8 @@ export interface KnownAgent {
   isForeign: boolean
   /** An operator cordoned the host, so placement puts nothing new on it. Read from the rows. */
   isCordoned: boolean
+  /** No control process has heard the host for a while, so placement puts nothing new on it. Read from the rows. */
+  isLost: boolean
   /** MiB promised to creates that the agent does not yet count in `info`. */
   promisedMib: number
 }
@@ -94,6 +96,7 @@ export class AgentDirectory {
       isReachable: false,
       isForeign: false,
       isCordoned: false,
+      isLost: false,
       promisedMib: 0,
       gone: new AbortController(),
       looking: Promise.resolve(),
@@ -172,6 +175,7 @@ export class AgentDirectory {
     agent.isReachable = isReachable
     const about = { url: agent.client.url, agent: agent.info?.agent_id, ...(error !== undefined && { err: error }) }
     if (isReachable) {
+      agent.isLost = false
       this.#log.info(about, 'agent reachable')
       this.onReachable()
     } else this.#log.warn(about, 'agent not reachable')

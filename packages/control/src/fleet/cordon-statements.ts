@@ -1,8 +1,38 @@
 import { statement } from '../platform/db/statement.ts'
 
-export const cordonedAgents = statement<{ id: string }, []>(
-  'cordoned-agents',
-  'select id from agents where cordoned_at is not null',
+interface ClosedAgent {
+  readonly id: string
+  readonly is_cordoned: boolean
+  readonly is_lost: boolean
+  /** It is lost from now on, or heard again. */
+  readonly is_new: boolean
+}
+
+/**
+ * Notes which hosts this process hears, and which ones no process has heard for too long. The noted time of a host that
+ * answers is at most a quarter of that old, so most calls change nothing. Rows that another transaction holds are left
+ * for the next call.
+ * `mayLose` is false while this process has not listened for that long: after an outage of control, no host is lost.
+ * @returns the hosts that get nothing new because they are cordoned or lost, and those that are heard again
+ */
+export const noteHeard = statement<ClosedAgent, [heard: readonly string[], lostAfterSeconds: number, mayLose: boolean]>(
+  'note-heard-agents',
+  `with due as (
+     select id, id = any($1) as is_heard, lost_at is not null as was_lost from agents
+     where retired_at is null and case when id = any($1)
+       then lost_at is not null or seen_at < now() - make_interval(secs => $2::int / 4.0)
+       else $3::boolean and lost_at is null and seen_at < now() - make_interval(secs => $2::int) end
+     for no key update skip locked
+   ), noted as (
+     update agents a set seen_at = case when due.is_heard then now() else a.seen_at end,
+       lost_at = case when due.is_heard then null else now() end
+     from due where a.id = due.id
+     returning a.id, a.lost_at is not null as is_lost, a.lost_at is not null or due.was_lost as is_new
+   )
+   select a.id, a.cordoned_at is not null as is_cordoned, coalesce(noted.is_lost, a.lost_at is not null) as is_lost,
+     coalesce(noted.is_new, false) as is_new
+   from agents a left join noted on noted.id = a.id
+   where a.cordoned_at is not null or a.lost_at is not null or noted.is_new`,
 )
 
 /** No row: the host is already cordoned, or gone. */

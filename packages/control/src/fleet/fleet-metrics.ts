@@ -40,6 +40,12 @@ export function addFleetMetrics(
     'Agents that answer',
     () => fleet.agents.filter((agent) => agent.isReachable).length,
   )
+  addGauge(
+    registry,
+    'offshoot_agents_lost',
+    'Agents that no control process has heard for `lost_after_seconds`',
+    () => fleet.agents.filter((agent) => agent.isLost).length,
+  )
   const memory = new Gauge({
     name: 'offshoot_agents_memory_mib',
     help: 'Memory of all agents together when each was last looked at (`GET /v1/agent` says what each kind is)',

@@ -4,7 +4,7 @@ import type { ProcessLock } from '../platform/db/process-lock.ts'
 import type { AgentAddress } from './agent-address.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
-import { cordonedAgents } from './cordon-statements.ts'
+import { noteHeard } from './cordon-statements.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { SandboxChanges } from './sandbox-changes.ts'
@@ -15,6 +15,8 @@ export interface FleetOptions {
   readonly clusterId: string
   readonly database: Database
   readonly lock: ProcessLock
+  /** Seconds after which a host that no control process hears is lost. */
+  readonly lostAfterSeconds: number
   readonly log: Logger
 }
 
@@ -26,7 +28,8 @@ export class Fleet {
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
   readonly #options: FleetOptions
   readonly #changes: SandboxChanges
-  #cordoning: Promise<void> = Promise.resolve()
+  readonly #startedAtMs = performance.now()
+  #refreshing: Promise<void> = Promise.resolve()
 
   constructor(options: FleetOptions) {
     this.#options = options
@@ -84,20 +87,32 @@ export class Fleet {
   }
 
   /**
-   * Reads from the rows which hosts are cordoned. Calls run one after the other, so an older answer never replaces a
-   * newer one.
+   * Notes which hosts answer, and reads from the rows which ones are cordoned or lost. Calls run one after the other, so
+   * an older answer never replaces a newer one.
    */
-  refreshCordoned(): Promise<void> {
-    const refreshed = this.#readCordoned(this.#cordoning)
-    this.#cordoning = refreshed.catch(() => undefined)
+  refreshHosts(): Promise<void> {
+    const refreshed = this.#readHosts(this.#refreshing)
+    this.#refreshing = refreshed.catch(() => undefined)
     return refreshed
   }
 
-  async #readCordoned(previous: Promise<void>): Promise<void> {
+  async #readHosts(previous: Promise<void>): Promise<void> {
     await previous
-    const rows = await cordonedAgents(this.#options.database.pool)
-    const cordoned = new Set(rows.map(({ id }) => id))
-    for (const agent of this.agents) agent.isCordoned = agent.info !== null && cordoned.has(agent.info.agent_id)
+    const { database, lostAfterSeconds, log } = this.#options
+    const mayLose = performance.now() - this.#startedAtMs > lostAfterSeconds * 1000
+    const closed = await noteHeard(database.pool, this.reachable, lostAfterSeconds, mayLose)
+    for (const { id, is_lost: isLost } of closed.filter((row) => row.is_new)) {
+      if (isLost) log.error({ agent: id, seconds: lostAfterSeconds }, 'host lost: nothing new is placed there')
+      else log.info({ agent: id }, 'host heard again')
+    }
+    const rows = new Map(closed.map((row) => [row.id, row]))
+    for (const agent of this.agents) {
+      // Its first answer brings the cordon with it, and may be stored just now.
+      if (agent.info === null) continue
+      const row = rows.get(agent.info.agent_id)
+      agent.isCordoned = row?.is_cordoned === true
+      agent.isLost = row?.is_lost === true && !agent.isReachable
+    }
   }
 
   async stop(): Promise<void> {

@@ -89,7 +89,7 @@ export type Of_fleet_agent_statements = [
 ]
 
 export type Of_fleet_cordon_statements = [
-  Assert<Agreement<typeof fleet_cordon_statements.cordonedAgents, { "id": string }, []>>,
+  Assert<Agreement<typeof fleet_cordon_statements.noteHeard, { "id": string; "is_cordoned": Computed<boolean>; "is_lost": Computed<boolean>; "is_new": Computed<boolean> }, [readonly string[], number, boolean]>>,
   Assert<Agreement<typeof fleet_cordon_statements.cordonAgent, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_cordon_statements.uncordonAgent, { "id": string }, [string]>>,
 ]
@@ -490,7 +490,7 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 ]
 
 export type Of_kinds_orgs_operators_get_hosts = [
-  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [

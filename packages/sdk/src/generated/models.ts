@@ -346,11 +346,13 @@ export interface components {
       databases: number;
       /** @description When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
       cordonedAt: string | null;
+      /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
+      lastHeardAt: string;
       /** @description When the agent answered this cluster for the first time. */
       createdAt: string;
     };
     /**
-     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
      * @enum {string}
      */
     HostState: "ready" | "cordoned" | "lost" | "foreign";

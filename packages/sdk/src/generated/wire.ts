@@ -229,6 +229,7 @@ export interface components {
       instances: number;
       databases: number;
       cordoned_at: string | null;
+      last_heard_at: string;
       created_at: string;
     };
     /** @enum {string} */

@@ -51,6 +51,7 @@ export function HostTab() {
                     CPUs: host.capacity.cpus,
                     Memory: memoryOf(host),
                     Disk: diskOf(host),
+                    'Last heard': <Time at={host.last_heard_at} />,
                     Joined: <Time at={host.created_at} />,
                   }}
                 />

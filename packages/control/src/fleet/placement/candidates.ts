@@ -13,7 +13,7 @@ export function isCandidate(agent: KnownAgent): agent is Candidate {
  * {@link refuseCordoned}.
  */
 export function isOpen(agent: KnownAgent): agent is Candidate {
-  return isCandidate(agent) && !agent.isCordoned
+  return isCandidate(agent) && !agent.isCordoned && !agent.isLost
 }
 
 /** For something new that can be on this host only. @throws ApiError 502 if the host is cordoned */

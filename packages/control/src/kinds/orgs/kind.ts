@@ -41,8 +41,8 @@ import type { OrgsContext } from './identity/orgs-context.ts'
 const PROVIDERS_EVERY_MS = 5_000
 /** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
 const KEYS_EVERY_MS = 5_000
-/** Milliseconds until every process knows that a host is cordoned. */
-const CORDONED_EVERY_MS = 1_000
+/** Milliseconds until every process knows that a host is cordoned or lost. */
+const STATES_EVERY_MS = 1_000
 
 /** Milliseconds between two looks at the rows of hosts that have joined. */
 const HOSTS_EVERY_MS = 1_000
@@ -90,7 +90,7 @@ export const orgs: Kind<OrgsContext> = {
       everyMs: PROVIDERS_EVERY_MS,
       run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
     },
-    { what: 'cordoned hosts', everyMs: CORDONED_EVERY_MS, run: () => control.fleet.refreshCordoned() },
+    { what: 'states of hosts', everyMs: STATES_EVERY_MS, run: () => control.fleet.refreshHosts() },
     { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
     { what: 'joined hosts', everyMs: HOSTS_EVERY_MS, run: () => control.joinedHosts.refresh() },
   ],

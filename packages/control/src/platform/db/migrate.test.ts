@@ -85,6 +85,7 @@ describe('migrate', () => {
       '0055-cordoned-hosts',
       '0065-fleet-authority',
       '0066-host-tokens',
+      '0067-lost-hosts',
     ])
   })
 

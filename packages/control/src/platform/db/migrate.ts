@@ -49,6 +49,7 @@ import * as lineage from './migrations/0054-lineage.ts'
 import * as cordonedHosts from './migrations/0055-cordoned-hosts.ts'
 import * as fleetAuthority from './migrations/0065-fleet-authority.ts'
 import * as hostTokens from './migrations/0066-host-tokens.ts'
+import * as lostHosts from './migrations/0067-lost-hosts.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -102,6 +103,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0055-cordoned-hosts': cordonedHosts,
   '0065-fleet-authority': fleetAuthority,
   '0066-host-tokens': hostTokens,
+  '0067-lost-hosts': lostHosts,
 }
 
 /**

@@ -40,6 +40,7 @@ create table "agents" (
   created_at timestamp(3) with time zone not null default now(),
   retired_at timestamp(3) with time zone,
   cordoned_at timestamp(3) with time zone,
+  lost_at timestamp(3) with time zone,
   constraint agents_pkey PRIMARY KEY (id)
 );
 

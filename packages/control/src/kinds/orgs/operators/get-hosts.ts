@@ -19,6 +19,8 @@ export interface HostRow {
   readonly instances: number
   readonly databases: number
   readonly cordoned_at: Date | null
+  readonly lost_at: Date | null
+  readonly seen_at: Date
   readonly created_at: Date
 }
 
@@ -42,7 +44,7 @@ const SELECT_HOSTS = `select agents.*, counts.* from ${AGENTS_WITH_COUNTS}`
 /** No row: the host is unknown or gone. */
 export const hostById = statement<HostRow, [id: string]>(
   'host-by-id',
-  `select agents.id, url, info, cordoned_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
+  `select agents.id, url, info, cordoned_at, lost_at, seen_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
    where agents.id = $1 and retired_at is null`,
 )
 
@@ -97,12 +99,14 @@ export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
     instances: row.instances,
     databases: row.databases,
     cordoned_at: row.cordoned_at?.toISOString() ?? null,
+    last_heard_at: row.seen_at.toISOString(),
     created_at: row.created_at.toISOString(),
   }
 }
 
-function stateOf({ cordoned_at: cordonedAt }: HostRow, agent: KnownAgent | undefined): Host['state'] {
-  if (agent === undefined || !agent.isReachable) return 'lost'
-  if (agent.isForeign) return 'foreign'
+function stateOf({ cordoned_at: cordonedAt, lost_at: lostAt }: HostRow, agent?: KnownAgent): Host['state'] {
+  const isHeard = agent?.isReachable === true
+  if (lostAt !== null && !isHeard) return 'lost'
+  if (isHeard && agent.isForeign) return 'foreign'
   return cordonedAt === null ? 'ready' : 'cordoned'
 }

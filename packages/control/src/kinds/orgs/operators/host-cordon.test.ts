@@ -108,13 +108,13 @@ describe('a host that an operator cordons', () => {
     await third.stop()
   })
 
-  it('can be cordoned while it is lost, and is audited once for each change', async () => {
+  it('can be cordoned while this process does not reach it, and is audited once for each change', async () => {
     const lone = await harness.control([], SETTINGS)
     const id = idOf(agents[1])
     const before = await entriesOf(id)
     await operate('POST', `${id}/cordon`, lone)
     const { status, body } = await operate('POST', `${id}/cordon`, lone)
-    expect([status, body.state, body.cordoned_at]).toEqual([200, 'lost', expect.any(String)])
+    expect([status, body.state, body.cordoned_at]).toEqual([200, 'cordoned', expect.any(String)])
     expect((await operate('GET', id)).body).toMatchObject({ id, state: 'cordoned' })
     await operate('POST', `${id}/uncordon`, lone)
     expect((await operate('POST', `${id}/uncordon`, lone)).body.cordoned_at).toBeNull()

@@ -46,7 +46,7 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
           await recordAuditEvent(client, actorOf(request), event)
         })
         // The other processes read the rows within a second.
-        await control.fleet.refreshCordoned()
+        await control.fleet.refreshHosts()
         return find(control, request)
       },
     })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { FakeAgent } from '@offshoot/control/test/fake-agent'
-import { call, Harness, type RunningControl } from '@offshoot/control/test/harness'
+import { call, Harness, type RunningControl, type TestSettings } from '@offshoot/control/test/harness'
 import { type Answered, EdgeUnderTest } from '@offshoot/edge/test/edge-under-test'
 import { WebSocketServer } from 'ws'
 
@@ -45,10 +45,10 @@ export class PreviewWorld {
     parts.server.on('request', (request: IncomingMessage) => (this.seen = request))
   }
 
-  static async start(): Promise<PreviewWorld> {
+  static async start(settings: TestSettings = {}): Promise<PreviewWorld> {
     const agent = await FakeAgent.start()
     const harness = await Harness.start()
-    const control = await harness.control([agent], { edge_secret: EDGE_SECRET, sign_up: 'open' })
+    const control = await harness.control([agent], { edge_secret: EDGE_SECRET, sign_up: 'open', ...settings })
     const access = { url: control.url, secret: EDGE_SECRET, public_url: control.url }
     const edge = await EdgeUnderTest.start({}, { control: access })
     const server = createServer((request, response) => {

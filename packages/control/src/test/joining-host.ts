@@ -1,4 +1,5 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
 import {
   HOST_CERTIFICATE_PATH,
   HOST_JOIN_PATH,
@@ -7,7 +8,6 @@ import {
 } from '@offshoot/contract/host-enrolment'
 import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
 import { SignJWT } from 'jose'
-import { createPrivateKey } from 'node:crypto'
 import { type Answer, call, type RunningControl } from './harness.ts'
 
 /** The part of a machine that joins: its key, and what it asks of control. */
@@ -44,5 +44,29 @@ export class JoiningHost {
       .setExpirationTime(expires)
       .sign(createPrivateKey(this.key))
     return call(control.url, 'POST', HOST_CERTIFICATE_PATH, { token, body: {} })
+  }
+
+  /** Every credential that somebody with all secrets of this host can sign, by its kind. */
+  async forgedTokens(claims: Record<string, unknown>): Promise<Record<string, string>> {
+    const { secret = '', edge_secret: edgeSecret = '' } = this.joined ?? {}
+    const signed = (key: string, kid?: string) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'HS256', ...(kid !== undefined && { kid }) })
+        .setIssuedAt()
+        .setExpirationTime('60s')
+        .sign(Buffer.from(key, 'base64'))
+    const x5c = [new X509Certificate(this.identity.cert).raw.toString('base64')]
+    const withKey = await new SignJWT({ ...claims, request: await certificateRequest(makePrivateKey()) })
+      .setProtectedHeader({ alg: 'ES256', x5c })
+      .setIssuedAt()
+      .setExpirationTime('60s')
+      .setAudience(RENEWAL_AUDIENCE)
+      .sign(createPrivateKey(this.key))
+    const made: Record<string, string> = { secret, edgeSecret, withKey }
+    for (const [name, key] of Object.entries({ secret, edgeSecret })) {
+      for (const kid of [undefined, EDGE_KEY_ID, SSH_GRANT_KEY_ID, 'gateway'])
+        made[`${name} as ${kid ?? 'control'}`] = await signed(key, kid)
+    }
+    return made
   }
 }

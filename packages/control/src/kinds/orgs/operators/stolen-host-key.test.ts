@@ -1,17 +1,12 @@
-import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
-import { glob, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
-import { HOST_CERTIFICATE_PATH, RENEWAL_AUDIENCE } from '@offshoot/contract/host-enrolment'
-import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
-import { SignJWT } from 'jose'
+import { createHash } from 'node:crypto'
+import { HOST_CERTIFICATE_PATH } from '@offshoot/contract/host-enrolment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { internalPaths } from '../../../test/internal-paths.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
 
 const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
-const CONTRACT = join(import.meta.dirname, '../../../../../contract/src')
 /** Routes for everybody. */
 const OPEN: ReadonlySet<number> = new Set([200, 204, 302, 303])
 
@@ -48,7 +43,8 @@ describe('everything that is on a stolen host', () => {
     host = new JoiningHost()
     await host.join(control, body.token)
     operations = [...(await describedOperations()), ...(await internalOperations())]
-    tokens = await forgedTokens(body.token)
+    const claims = { workspace_id: alice.workspaceId, sandbox_id: sandbox, sub: alice.userId, org: alice.workspaceId }
+    tokens = { spent: body.token, ...(await host.forgedTokens(claims)) }
   })
 
   afterAll(async () => {
@@ -69,40 +65,10 @@ describe('everything that is on a stolen host', () => {
     )
   }
 
-  /** The contract names every route between the processes. */
   async function internalOperations(): Promise<Operation[]> {
-    const paths = new Set<string>()
-    for await (const file of glob('*.ts', { cwd: CONTRACT })) {
-      const text = await readFile(join(CONTRACT, file), 'utf8')
-      for (const [, path = ''] of text.matchAll(/= '(\/internal\/[^']+)'/g)) paths.add(path)
-    }
-    return [...paths].flatMap((path) =>
+    return (await internalPaths()).flatMap((path) =>
       ['GET', 'POST'].flatMap((method) => [path, `${path}/${sandbox}`].map((each) => ({ method, path: each }))),
     )
-  }
-
-  async function forgedTokens(spent: string): Promise<Record<string, string>> {
-    const { secret = '', edge_secret: edgeSecret = '' } = host.joined ?? {}
-    const claims = { workspace_id: alice.workspaceId, sandbox_id: sandbox, sub: alice.userId, org: alice.workspaceId }
-    const signed = (key: string, kid?: string) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: 'HS256', ...(kid !== undefined && { kid }) })
-        .setIssuedAt()
-        .setExpirationTime('60s')
-        .sign(Buffer.from(key, 'base64'))
-    const x5c = [new X509Certificate(host.identity.cert).raw.toString('base64')]
-    const withKey = await new SignJWT({ ...claims, request: await certificateRequest(makePrivateKey()) })
-      .setProtectedHeader({ alg: 'ES256', x5c })
-      .setIssuedAt()
-      .setExpirationTime('60s')
-      .setAudience(RENEWAL_AUDIENCE)
-      .sign(createPrivateKey(host.key))
-    const made: Record<string, string> = { spent, secret, edgeSecret, withKey }
-    for (const [name, key] of Object.entries({ secret, edgeSecret })) {
-      for (const kid of [undefined, EDGE_KEY_ID, SSH_GRANT_KEY_ID, 'gateway'])
-        made[`${name} as ${kid ?? 'control'}`] = await signed(key, kid)
-    }
-    return made
   }
 
   it('opens no route of control that is not open to everybody, but its own renewal', async () => {

@@ -1,0 +1,80 @@
+/** Everything that is on a stolen host, at an edge. `stolen-host-key.test.ts` of control has the routes of control. */
+import { createHash, randomUUID } from 'node:crypto'
+import { PREVIEW_RETURN_PATH } from '@offshoot/contract/preview-access'
+import { call } from '@offshoot/control/test/harness'
+import { internalPaths } from '@offshoot/control/test/internal-paths'
+import { JoiningHost } from '@offshoot/control/test/joining-host'
+import { until } from '@offshoot/edge/test/edge-under-test'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PAGE, PreviewWorld, token } from '../setup/preview-world.ts'
+
+const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
+
+/** The ways in which a browser or a program presents a token to an edge. */
+const presented = (value: string): readonly Record<string, string>[] => [
+  { authorization: `Bearer ${value}` },
+  token(value),
+  { cookie: `offshoot-preview=${value}; __Host-offshoot-preview=${value}` },
+]
+
+describe('everything that is on a stolen host', () => {
+  let world: PreviewWorld
+  /** Bearer tokens that a thief can make, by what they pretend to be. */
+  let tokens: Readonly<Record<string, string>>
+  /** Hosts of a private sandbox and a private app of another host. */
+  let privateHosts: readonly string[]
+
+  beforeAll(async () => {
+    world = await PreviewWorld.start({
+      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+    })
+    const sandbox = await world.created()
+    const body = { name: randomUUID(), git_url: 'https://git.example.com/x.git', visibility: 'private' }
+    const app = (await world.as('POST', '/v1/apps', body)).body.id
+    privateHosts = [`${world.parts.port}-${sandbox}.localhost:8081`, `${app}.localhost:8081`]
+    const { control } = world.parts
+    const made = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR })
+    const host = new JoiningHost()
+    await host.join(control, made.body.token)
+    const workspace = { workspace_id: world.alice.workspaceId, org: world.alice.workspaceId }
+    const claims = { ...workspace, sandbox_id: sandbox, origin: `http://${privateHosts[0]}`, aud: 'offshoot' }
+    tokens = { spent: made.body.token, ...(await host.forgedTokens(claims)) }
+    for (const at of privateHosts)
+      await until('the edge to know', async () => (await world.visit(at, '/', {})).status === 401)
+  })
+  afterAll(() => world.stop())
+
+  it('finds no route between the processes at an edge', async () => {
+    const own = `localhost:${world.parts.edge.port}`
+    const answered: string[] = []
+    for (const path of [...(await internalPaths()), '/metrics', '/v1/sandboxes', '/v1/agent']) {
+      for (const [name, value] of Object.entries(tokens)) {
+        for (const headers of presented(value)) {
+          const { status } = await world.visit(own, path, headers)
+          if (status !== 404) answered.push(`${path} with ${name}: ${status}`)
+        }
+      }
+    }
+    expect(answered).toEqual([])
+    expect((await world.visit(own, '/healthz')).status).toBe(200)
+  })
+
+  it('opens no private sandbox and no private app', async () => {
+    const opened: string[] = []
+    world.seen = undefined
+    for (const at of privateHosts) {
+      for (const [name, value] of Object.entries(tokens)) {
+        const inQuery = `offshoot_token=${encodeURIComponent(value)}`
+        const back = `${PREVIEW_RETURN_PATH}?code=${encodeURIComponent(value)}&state=${'s'.repeat(43)}`
+        const answers = await Promise.all([
+          ...presented(value).map((headers) => world.visit(at, '/', headers)),
+          world.visit(at, `/?${inQuery}`),
+          world.visit(at, back, { ...PAGE, cookie: `offshoot-preview-state=${'s'.repeat(43)}` }),
+        ])
+        for (const { status } of answers) if (status !== 401) opened.push(`${at} with ${name}: ${status}`)
+      }
+    }
+    expect(opened).toEqual([])
+    expect(world.seen).toBeUndefined()
+  })
+})

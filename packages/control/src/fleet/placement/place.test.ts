@@ -63,6 +63,11 @@ describe('candidates', () => {
     expect(draw(0.99, 0.99, 0)).toEqual(['b', 'a', 'c'])
   })
 
+  it('are neither cordoned nor lost', () => {
+    const agents = [{ ...agent('cordoned'), isCordoned: true }, { ...agent('lost'), isLost: true }, agent('open')]
+    expect(ids(candidates(agents, 'base'))).toEqual(['open'])
+  })
+
   it('are empty before an agent has sent its id', () => {
     expect(candidates([{ ...agent('x'), info: null }], 'base')).toEqual([])
   })

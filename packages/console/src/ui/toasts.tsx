@@ -27,8 +27,8 @@ function Toasts() {
     <Toast.Root
       key={toast.id}
       toast={toast}
-      // Base UI hides a message without focus from screen readers, although the Tab key reaches it and its button. To them it is a
-      // part of the page, not a dialog.
+      // Base UI hides a message without focus from screen readers, although the Tab key reaches it and its button. It also
+      // calls it a dialog, although it is a part of the page.
       aria-hidden={false}
       role="group"
       aria-modal={undefined}

@@ -1,6 +1,6 @@
 import type { RouteAnswer } from '@offshoot/sdk'
 import { getRouteApi } from '@tanstack/react-router'
-import { Download, RefreshCw, ScrollText } from 'lucide-react'
+import { Download, ScrollText } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { usePages } from '../../live/use-pages.ts'
 import { useSession } from '../../session/session.tsx'
@@ -15,6 +15,7 @@ import { Facts, Page } from '../../ui/page.tsx'
 import { Loading } from '../../ui/query-view.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { Snippet } from '../../ui/snippet.tsx'
+import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
@@ -40,13 +41,7 @@ export function AuditPage() {
       description="Every change, every secret that was shown and every SSH connection. Newest first."
       actions={
         <>
-          <Button
-            icon={<RefreshCw size={15} aria-hidden />}
-            busy={pages.isRefetching}
-            onClick={() => void pages.refetch()}
-          >
-            Refresh
-          </Button>
+          <RefreshButton busy={pages.isRefetching} refetch={pages.refetch} />
           <Export />
         </>
       }

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { RefreshCw, Server } from 'lucide-react'
+import { Server } from 'lucide-react'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Panel } from '../../ui/error-panel.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
+import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes } from '../../ui/time.tsx'
 import { type Host, hostsQuery } from './host-queries.ts'
@@ -67,13 +67,7 @@ export function HostsTab() {
         <p className="text-muted">The last column counts sandboxes, instances of apps and databases.</p>
         <span className="flex gap-2">
           <JoinButton />
-          <Button
-            icon={<RefreshCw size={15} aria-hidden />}
-            busy={query.isFetching}
-            onClick={() => void query.refetch()}
-          >
-            Refresh
-          </Button>
+          <RefreshButton busy={query.isFetching} refetch={query.refetch} />
         </span>
       </div>
       <QueryView query={query}>

@@ -1,6 +1,5 @@
 import type { RouteAnswer } from '@offshoot/sdk'
 import { useQueryClient } from '@tanstack/react-query'
-import { RefreshCw } from 'lucide-react'
 import { useState } from 'react'
 import { usePages } from '../../live/use-pages.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
@@ -9,6 +8,7 @@ import { useConfirm } from '../../ui/confirm.tsx'
 import { ErrorPanel } from '../../ui/error-panel.tsx'
 import { INPUT_CLASSES } from '../../ui/field.tsx'
 import { Loading } from '../../ui/query-view.tsx'
+import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
@@ -89,9 +89,7 @@ export function JobsTab() {
             <option key={each}>{each}</option>
           ))}
         </select>
-        <Button icon={<RefreshCw size={15} aria-hidden />} busy={query.isFetching} onClick={() => void query.refetch()}>
-          Refresh
-        </Button>
+        <RefreshButton busy={query.isFetching} refetch={query.refetch} />
       </div>
       {rows === undefined ? (
         query.isError ? (

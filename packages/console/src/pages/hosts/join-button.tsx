@@ -1,7 +1,7 @@
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
+import { OnceDialog } from '../../ui/dialog.tsx'
 import { Snippet } from '../../ui/snippet.tsx'
 import { Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
@@ -37,8 +37,7 @@ export function JoinButton() {
         Add a host
       </Button>
       {made !== null && (
-        <Dialog
-          open
+        <OnceDialog
           title="Add a host"
           description="Run this as root on the new machine. The token is shown only here, and lets one machine join."
           onClose={() => setMade(null)}
@@ -47,7 +46,7 @@ export function JoinButton() {
           <p className="text-muted">
             The token ends <Time at={made.expires_at} />.
           </p>
-        </Dialog>
+        </OnceDialog>
       )}
     </>
   )

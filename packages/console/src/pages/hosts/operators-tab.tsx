@@ -4,7 +4,7 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { useConfirm } from '../../ui/confirm.tsx'
-import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { FormDialog, OnceDialog } from '../../ui/dialog.tsx'
 import { Choice, Field, Input } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
@@ -121,14 +121,13 @@ function Keys({ operator: { id, name, role } }: { readonly operator: Operator })
       </QueryView>
       {isMaking && <KeyDialog operatorId={id} onMade={setMade} onClose={() => setMaking(false)} />}
       {made !== null && (
-        <Dialog
-          open
+        <OnceDialog
           title={`Key of ${name}`}
           description="Copy it now: it is shown only here."
           onClose={() => setMade(null)}
         >
           <Snippet label="Key" text={made} />
-        </Dialog>
+        </OnceDialog>
       )}
     </Section>
   )

@@ -1,12 +1,12 @@
 import { Offshoot, type RouteAnswer } from '@offshoot/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, CircleHelp, RefreshCw, TriangleAlert } from 'lucide-react'
+import { CircleCheck, CircleHelp, TriangleAlert } from 'lucide-react'
 import { useEffect } from 'react'
 import { Badge, type Tone } from '../../ui/badge.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Page, Section } from '../../ui/page.tsx'
 import { QueryView } from '../../ui/query-view.tsx'
+import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { Time } from '../../ui/time.tsx'
 
 type Status = RouteAnswer<'GET /v1/status'>['status']
@@ -60,13 +60,7 @@ export function StatusPage() {
         title="Status"
         actions={
           <>
-            <Button
-              icon={<RefreshCw size={15} aria-hidden />}
-              busy={query.isFetching}
-              onClick={() => void query.refetch()}
-            >
-              Refresh
-            </Button>
+            <RefreshButton busy={query.isFetching} refetch={query.refetch} />
             <Link to="/">Open the console</Link>
           </>
         }

@@ -43,7 +43,7 @@ async function listed(): Promise<string[]> {
 
 /** A route of operators. */
 async function asOperator(path: string) {
-  const { operator_key: key } = JSON.parse(await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8'))
+  const { operator_key: key } = offshoot.credentials
   return offshoot.request('GET', path, { headers: { authorization: `Bearer ${key}` } })
 }
 
@@ -58,8 +58,7 @@ describe('bin/up backup and restore', () => {
     const file = join(folder, 'backup')
     const backup = await run(['backup', file, '--passphrase-file', passphraseFile])
     expect(backup).toMatchObject({ code: 0, errors: '', output: expect.stringMatching(/^\S+ \(\d+\.\d MiB\)\n$/) })
-    const { operator_key: operatorKey } = JSON.parse(await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8'))
-    expect((await readFile(file)).includes(operatorKey)).toBe(false)
+    expect((await readFile(file)).includes(offshoot.credentials.operator_key)).toBe(false)
 
     const known = await listed()
     const newer = await offshoot.create()

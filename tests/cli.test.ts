@@ -167,7 +167,7 @@ describe('the workspace', () => {
 
   it('shows its hosts to an operator', async () => {
     expect(await cli.run(['host', 'ls'])).toMatchObject({ code: 4 })
-    const env = await operatorEnv(offshoot)
+    const env = operatorEnv(offshoot)
     const shown = await cli.ok(['host', 'ls'], { env })
     expect(shown).toMatch(/^[0-9a-f-]{36} +ready +\S+ +(?:tcg|kvm) +\d+ +.+iB of .+iB +.+iB of .+iB +1 +0 +0$/m)
     const [host] = await cli.json(['host', 'ls'], { env })
@@ -176,7 +176,7 @@ describe('the workspace', () => {
 
   it('keeps new sandboxes away from a host while it is cordoned', async () => {
     expect(await cli.run(['host', 'cordon', 'self'])).toMatchObject({ code: 4 })
-    const env = await operatorEnv(offshoot)
+    const env = operatorEnv(offshoot)
     expect(await cli.ok(['host', 'cordon', 'self'], { env })).toMatch(/^state +cordoned$/m)
     const refused = await cli.run(['sandbox', 'create', '--template', 'minimal'])
     expect(refused).toMatchObject({ code: 1, stdout: '' })

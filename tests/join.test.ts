@@ -29,8 +29,8 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   })
 
   const asOperator = async (method: string, path: string) => {
-    const { operator_key: key } = JSON.parse(await readFile(join(first.dataDir, 'credentials.json'), 'utf8'))
-    return call(method, first.credentials.base_url + path, { headers: { authorization: `Bearer ${key}` } })
+    const { base_url: url, operator_key: key } = first.credentials
+    return call(method, url + path, { headers: { authorization: `Bearer ${key}` } })
   }
   const makeToken = async () => (await asOperator('POST', '/v1/admin/hosts/tokens')).body.token as string
   const member = async () => JSON.parse(await readFile(hostFiles(dataLayout(second.dataDir, '/')).record, 'utf8'))

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -25,9 +25,8 @@ interface RunOptions {
 export const PROGRAM = resolve(import.meta.dirname, '../../packages/cli/bin/offshoot.mjs')
 
 /** The environment with which an operator of that server runs the command. */
-export async function operatorEnv({ dataDir }: Offshoot): Promise<{ readonly OFFSHOOT_OPERATOR_KEY: string }> {
-  const credentials = await readFile(join(dataDir, 'credentials.json'), 'utf8')
-  return { OFFSHOOT_OPERATOR_KEY: (JSON.parse(credentials) as { operator_key: string }).operator_key }
+export function operatorEnv({ credentials }: Offshoot): { readonly OFFSHOOT_OPERATOR_KEY: string } {
+  return { OFFSHOOT_OPERATOR_KEY: credentials.operator_key }
 }
 
 /** The command `offshoot` with a configuration of its own and the key of a server. */

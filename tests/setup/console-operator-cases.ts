@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-world.ts'
@@ -15,9 +13,7 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('main').getByRole('alert').waitFor()
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
-    const credentials = await readFile(join(offshoot.dataDir, 'credentials.json'), 'utf8')
-    const { operator_key: key } = JSON.parse(credentials) as { operator_key: string }
-    await page.getByLabel('Key of an operator').fill(key)
+    await page.getByLabel('Key of an operator').fill(offshoot.credentials.operator_key)
     await page.getByLabel('Keep it until this tab is closed').check()
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('table', { name: 'Hosts' }).getByText('ready').waitFor()

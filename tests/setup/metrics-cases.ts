@@ -173,7 +173,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
     await sh(id, TALK)
     const { base_url: url } = offshoot().credentials
     const read = async (file: string) => JSON.parse(await readFile(join(offshoot().dataDir, file), 'utf8'))
-    const operator = { authorization: `Bearer ${(await read('credentials.json')).operator_key}` }
+    const operator = { authorization: `Bearer ${offshoot().credentials.operator_key}` }
     const figure = new RegExp(`^offshoot_sandbox_(\\w+)\\{[^}]*sandbox_id="${id}"\\} \\d`, 'gm')
     const names = await until('figures of the sandbox', async () => {
       const { text } = await call('GET', `${url}/v1/admin/metrics`, { headers: operator })

@@ -23,6 +23,7 @@ export interface Credentials {
   readonly base_url: string
   readonly api_key: string
   readonly jwt: string
+  readonly operator_key: string
   readonly email: string
   readonly password: string
   readonly edge_url: string

@@ -6,7 +6,7 @@ interface Target {
   readonly port: number
 }
 
-/** An address at which a server is reached until a test breaks the network between. */
+/** An address at which a server is reached until a test breaks the network between, or puts another server there. */
 export class FragileAddress {
   readonly host = '127.0.0.1'
   readonly #server: Server
@@ -14,14 +14,17 @@ export class FragileAddress {
   #isRefusing = false
   readonly #lost = { toTarget: false, toCaller: false }
 
-  private constructor({ host, port }: Target) {
+  #target: Target
+
+  private constructor(behind: Target) {
+    this.#target = behind
     this.#server = createServer((caller) => {
       caller.on('error', () => undefined)
       if (this.#isRefusing) {
         caller.destroy()
         return
       }
-      const target = connect(port, host).on('error', () => undefined)
+      const target = connect(this.#target.port, this.#target.host).on('error', () => undefined)
       const pair = { caller, target }
       this.#pairs.add(pair)
       caller.on('data', (data) => void (this.#lost.toTarget || target.write(data)))
@@ -47,7 +50,13 @@ export class FragileAddress {
     this.#end()
   }
 
-  /** Loses what is sent in one direction, also the end of a connection. */
+  /** Ends every connection. The next ones reach this server, as after a failover behind a virtual IP address. */
+  moveTo(target: Target): void {
+    this.#target = target
+    this.#end()
+  }
+
+  /** From now on it passes no bytes on in this direction, and does not tell the receiver when the sender closes. */
   lose(direction: 'toTarget' | 'toCaller'): void {
     this.#lost[direction] = true
   }

@@ -1,11 +1,10 @@
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentHooks } from '../../control.ts'
 import { reconcile } from '../../fleet/reconcile.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
+import { FragileAddress } from '../../test/fragile-address.ts'
 import { type Answer, call, eventually, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { startPostgres, type TestPostgres } from '../../test/postgres.ts'
 import { outliveBrokenConnections } from './outlive-broken-connections.ts'
@@ -13,54 +12,10 @@ import { outliveBrokenConnections } from './outlive-broken-connections.ts'
 /** Requests that are under way at the same time. */
 const CALLERS = 8
 
-/** An address whose connections reach one server, and after a failover another one, as a virtual IP address does. */
-class MovableAddress {
-  readonly host = '127.0.0.1'
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-  #target: TestPostgres
-
-  private constructor(target: TestPostgres) {
-    this.#target = target
-    this.#server = createServer((socket) => {
-      const upstream = connect(this.#target.port, this.#target.host)
-      for (const [from, to] of [
-        [socket, upstream],
-        [upstream, socket],
-      ] as const) {
-        this.#sockets.add(from)
-        from.on('error', () => undefined).on('close', () => to.destroy())
-        from.pipe(to)
-      }
-    })
-  }
-
-  static async before(target: TestPostgres): Promise<MovableAddress> {
-    const address = new MovableAddress(target)
-    await once(address.#server.listen(0, address.host), 'listening')
-    return address
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
-  }
-
-  moveTo(target: TestPostgres): void {
-    this.#target = target
-    for (const socket of this.#sockets) socket.destroy()
-    this.#sockets.clear()
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket.destroy()
-    this.#server.close()
-  }
-}
-
 describe('an outage of control’s PostgreSQL', () => {
   let postgres: TestPostgres
   let replica: TestPostgres
-  let address: MovableAddress
+  let address: FragileAddress
   let harness: Harness
   let agent: FakeAgent
   let control: RunningControl
@@ -69,7 +24,7 @@ describe('an outage of control’s PostgreSQL', () => {
   beforeAll(async () => {
     postgres = await startPostgres()
     replica = await postgres.replica()
-    address = await MovableAddress.before(postgres)
+    address = await FragileAddress.before(postgres)
     harness = await Harness.on(postgres, address)
     agent = await FakeAgent.start()
     control = await harness.control([agent])

@@ -1,8 +1,8 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
-import type * as fleet_cordon_statements from '../fleet/cordon-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
+import type * as fleet_host_state_statements from '../fleet/host-state-statements.ts'
 import type * as fleet_host_statements from '../fleet/host-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
@@ -88,15 +88,15 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
 
-export type Of_fleet_cordon_statements = [
-  Assert<Agreement<typeof fleet_cordon_statements.noteHeard, { "id": string; "is_cordoned": Computed<boolean>; "is_lost": Computed<boolean>; "is_new": Computed<boolean> }, [readonly string[], number, boolean]>>,
-  Assert<Agreement<typeof fleet_cordon_statements.cordonAgent, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_cordon_statements.uncordonAgent, { "id": string }, [string]>>,
-]
-
 export type Of_fleet_fleet_authority_statements = [
   Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthority, { "certificate": string; "key": Buffer }, []>>,
   Assert<Agreement<typeof fleet_fleet_authority_statements.insertFleetAuthority, {  }, [string, Uint8Array]>>,
+]
+
+export type Of_fleet_host_state_statements = [
+  Assert<Agreement<typeof fleet_host_state_statements.noteHeard, { "id": string; "is_cordoned": Computed<boolean>; "is_lost": Computed<boolean>; "is_new": Computed<boolean> }, [readonly string[], number, boolean]>>,
+  Assert<Agreement<typeof fleet_host_state_statements.cordonAgent, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_host_state_statements.uncordonAgent, { "id": string }, [string]>>,
 ]
 
 export type Of_fleet_host_statements = [

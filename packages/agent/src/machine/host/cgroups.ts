@@ -121,8 +121,8 @@ export class Cgroups {
   }
 
   /**
-   * Bytes that the group's processes have written to their own memory and that are charged to it. Memory that a copy shares with
-   * its zygote is charged to that. Reads synchronously, like `readProcessUsage`.
+   * Bytes that the group's processes have written to their own memory and that are charged to it. The zygote is charged
+   * for memory that a copy shares with it. Reads synchronously, like `readProcessUsage`.
    * @returns `null` if the group is gone
    */
   privateBytes(slot: number): number | null {

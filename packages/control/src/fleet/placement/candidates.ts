@@ -52,7 +52,10 @@ function scoreOf(mib: number, chance: number): number {
   return mib - Math.abs(mib) * CHANCE * chance
 }
 
-/** What the host could give without swapping, and what its VMs may still commit, without what was just promised. */
+/**
+ * MiB that a new VM may take: the host's free memory, or what its VMs have not committed yet if that is less, minus what
+ * this process has just promised.
+ */
 function leftMib({ info: { memory_mib: memory }, promisedMib }: Candidate): number {
   return Math.min(memory.available, memory.commit_limit - memory.committed) - promisedMib
 }

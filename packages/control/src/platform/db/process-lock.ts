@@ -13,9 +13,9 @@ const RENEWALS = 6
  * Each process draws a number and holds an advisory lock of that number on a connection of its own. PostgreSQL releases
  * the lock as soon as the process ends, however it ends. The lock is also a lease: PostgreSQL ends the connection if the
  * process is stopped or cut off and does not renew. The process gives the connection up earlier, after half of the
- * lease without an answer (docs/adr/0049-several-processes.md). A row stores the number of the process that creates it, so
- * other processes can see whether its creator is alive. The same connection holds the locks by which only one process
- * at a time follows an agent.
+ * lease without an answer (docs/adr/0049-several-processes.md). A row stores the number of the process that creates it,
+ * so other processes can see whether its creator is alive. The same connection holds the locks by which only one
+ * process at a time follows an agent.
  *
  * When the connection breaks, all its locks are lost, and the process connects again with a new number. Work that runs
  * under a lost lock may be done twice, but stays correct: the cursor, not the lock, guarantees that each record is

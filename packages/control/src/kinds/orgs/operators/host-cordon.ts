@@ -1,7 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { type Host, host } from '@offshoot/contract/host'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { cordonAgent, uncordonAgent } from '../../../fleet/cordon-statements.ts'
+import { cordonAgent, uncordonAgent } from '../../../fleet/host-state-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'

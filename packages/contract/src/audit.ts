@@ -15,6 +15,7 @@ export const auditAction = z.enum([
   'org.unsuspended',
   'org.credit_granted',
   'org.rate_set',
+  'org.placement_set',
   'invitation.created',
   'invitation.revoked',
   'member.joined',
@@ -35,6 +36,8 @@ export const auditAction = z.enum([
   /** Belong to no workspace: an operator keeps new sandboxes away from a host, or lets them on it again. */
   'host.cordoned',
   'host.uncordoned',
+  /** Belongs to no workspace: an operator changed the labels or the zone of a host. */
+  'host.updated',
   /** Belongs to no workspace. The target is the version of the new sealing key. */
   'keys.rotated',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { optional } from './fields.ts'
+import { hostLabels, hostZone } from './host-label.ts'
 import { certificateBody, signedCertificate } from './edge-host.ts'
 
 /**
@@ -28,6 +30,9 @@ const hostUrl = z.url({ protocol: /^https$/ }).refine((text) => {
 export const joinBody = z.strictObject({
   request: certificateBody.shape.request,
   url: hostUrl,
+  /** As an operator could set them later. */
+  labels: optional(hostLabels('labels')),
+  zone: optional(hostZone('zone')),
 })
 
 export const joinedHost = z.object({

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import { accelerator, cpuLimits, guestNetwork, isolation } from './agent-api.ts'
 import { diskState } from './agent-disk.ts'
-import { createdQuery } from './page.ts'
+import { optional } from './fields.ts'
+import { hostLabels, hostZone, queryLabels } from './host-label.ts'
+import { createdQuery, once } from './page.ts'
 
 /**
  * `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those
@@ -47,6 +49,10 @@ export const host = z.object({
   databases: z.int(),
   /** When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
   cordoned_at: z.string().nullable(),
+  /** What operators say of the host. A workspace may require labels. */
+  labels: z.record(z.string(), z.string()),
+  /** The group of machines that fail together with this one, as operators name it. */
+  zone: z.string().nullable(),
   /** When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
   last_heard_at: z.string(),
   /** When the agent answered this cluster for the first time. */
@@ -55,7 +61,19 @@ export const host = z.object({
 export type Host = z.infer<typeof host>
 
 /** Query of `GET /v1/admin/hosts`. */
-export const hostsQuery = createdQuery
+export const hostsQuery = createdQuery.extend({
+  /** Hosts that have this label. Of several, they have all. */
+  label: queryLabels('label'),
+  zone: once('zone').optional(),
+})
+
+/** Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are. */
+export const patchHostBody = z.object({
+  /** Replace all labels of the host. */
+  labels: optional(hostLabels('labels')),
+  /** `null`: the host is in no zone. */
+  zone: hostZone('zone').nullable().optional(),
+})
 
 /** Query of `DELETE /v1/admin/hosts/{id}`. */
 export const removeHostQuery = z.strictObject({

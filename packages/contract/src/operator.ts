@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { integer, optional, requiredText, requiredTogether, text } from './fields.ts'
+import { hostLabels, hostZone } from './host-label.ts'
 import { createdQuery, once } from './page.ts'
 import { planName } from './plan.ts'
 import { queryBoolean, queryOneOf } from './query-fields.ts'
@@ -36,6 +37,14 @@ export const setRateBody = z
   )
   .meta(requiredTogether('burst', 'per_second'))
 
+/** Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any. */
+export const setPlacementBody = z.object({
+  /** Labels that a host must have, all of them. */
+  labels: optional(hostLabels('labels')),
+  /** The zone that a host must be in. */
+  zone: optional(hostZone('zone')),
+})
+
 /** A workspace as operators see it. */
 export const operatedOrg = z.object({
   id: z.string(),
@@ -45,6 +54,13 @@ export const operatedOrg = z.object({
   suspended: z.boolean(),
   /** E-mail addresses of its owners. */
   owners: z.array(z.string()),
+  /** What hosts must have to get what is new in the workspace. */
+  placement: z.object({
+    /** All of these. */
+    labels: z.record(z.string(), z.string()),
+    /** `null`: any zone. */
+    zone: z.string().nullable(),
+  }),
   /** RFC 3339, UTC, milliseconds. */
   created_at: z.string(),
 })

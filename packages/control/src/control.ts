@@ -206,6 +206,7 @@ export async function startControl(
   })
   const refreshes = KINDS.flatMap((kind) => kind.refreshes?.(control) ?? []).map((work) => new Periodic(work, log))
   addJobMetrics(control.metrics.registry, pool)
+  await fleet.rules.refresh()
   // Jobs of an agent's objects end without a result while it is away.
   fleet.start(agentHooks(control), () => jobs.addMissingSoon())
   return control

@@ -287,6 +287,7 @@ AuditAction: TypeAlias = Literal[
     'org.unsuspended',
     'org.credit_granted',
     'org.rate_set',
+    'org.placement_set',
     'invitation.created',
     'invitation.revoked',
     'member.joined',
@@ -303,6 +304,7 @@ AuditAction: TypeAlias = Literal[
     'host.removed',
     'host.cordoned',
     'host.uncordoned',
+    'host.updated',
     'keys.rotated',
     'account.deleted',
     'ssh_key.created',
@@ -853,6 +855,21 @@ class SetRateBody(TypedDict):
 
     burst: NotRequired[int | None]
     per_second: NotRequired[int | None]
+
+
+class SetPlacementBody(TypedDict):
+    """
+    Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any.
+    """
+
+    labels: NotRequired[dict[str, str] | None]
+    """
+    Labels that a host must have, all of them.
+    """
+    zone: NotRequired[str | None]
+    """
+    The zone that a host must be in.
+    """
 
 
 class Total(TypedDict):
@@ -2992,6 +3009,21 @@ class AuditEntry(TypedDict):
     """
 
 
+class Placement(TypedDict):
+    """
+    What hosts must have to get what is new in the workspace.
+    """
+
+    labels: dict[str, str]
+    """
+    All of these.
+    """
+    zone: str | None
+    """
+    `null`: any zone.
+    """
+
+
 class OperatedOrg(TypedDict):
     """
     A workspace as operators see it.
@@ -3005,6 +3037,10 @@ class OperatedOrg(TypedDict):
     owners: list[str]
     """
     E-mail addresses of its owners.
+    """
+    placement: Placement
+    """
+    What hosts must have to get what is new in the workspace.
     """
     created_at: str
     """
@@ -3061,6 +3097,14 @@ class Host(TypedDict):
     """
     When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes.
     """
+    labels: dict[str, str]
+    """
+    What operators say of the host. A workspace may require labels.
+    """
+    zone: str | None
+    """
+    The group of machines that fail together with this one, as operators name it.
+    """
     last_heard_at: str
     """
     When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
@@ -3068,6 +3112,21 @@ class Host(TypedDict):
     created_at: str
     """
     When the agent answered this cluster for the first time.
+    """
+
+
+class PatchHostBody(TypedDict):
+    """
+    Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are.
+    """
+
+    labels: NotRequired[dict[str, str] | None]
+    """
+    Replace all labels of the host.
+    """
+    zone: NotRequired[str | None]
+    """
+    `null`: the host is in no zone.
     """
 
 

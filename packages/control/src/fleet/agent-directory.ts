@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentInfo } from '@offshoot/contract/agent-api'
+import type { HostLabels } from '@offshoot/contract/host-label'
 import type { Logger } from 'pino'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../platform/db/database.ts'
@@ -33,6 +34,9 @@ export interface KnownAgent {
   isCordoned: boolean
   /** No control process has heard the host for a while, so placement puts nothing new on it. Read from the rows. */
   isLost: boolean
+  /** What operators say of the host. Read from the rows. */
+  labels: HostLabels
+  zone: string | null
   /** MiB promised to creates that the agent does not yet count in `info`. */
   promisedMib: number
 }
@@ -97,6 +101,8 @@ export class AgentDirectory {
       isForeign: false,
       isCordoned: false,
       isLost: false,
+      labels: {},
+      zone: null,
       promisedMib: 0,
       gone: new AbortController(),
       looking: Promise.resolve(),
@@ -185,6 +191,8 @@ export class AgentDirectory {
     await transaction(this.#database.pool, async (client) => {
       const [row] = await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
       agent.isCordoned = row?.is_cordoned === true
+      agent.labels = row?.labels ?? {}
+      agent.zone = row?.zone ?? null
       // A host of another cluster is configured here by mistake. The agent that belongs to this address is not gone, so
       // do not retire it.
       const retired = isForeign(info, this.clusterId) ? [] : await retireOthers(client, info.agent_id, agent.client.url)

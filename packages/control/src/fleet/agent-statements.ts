@@ -1,11 +1,20 @@
+import type { HostLabels } from '@offshoot/contract/host-label'
 import { statement } from '../platform/db/statement.ts'
 
-/** Inserts or updates an agent that has answered. Keeps its cursor and whether it is cordoned. */
-export const upsertAgent = statement<{ is_cordoned: boolean }, [id: string, url: string, info: string]>(
+/**
+ * Inserts or updates an agent that has answered. Keeps its cursor, its labels, and whether it is cordoned. A new one gets
+ * the labels and the zone with which its host joined.
+ */
+export const upsertAgent = statement<
+  { is_cordoned: boolean; labels: HostLabels; zone: string | null },
+  [id: string, url: string, info: string]
+>(
   'upsert-agent',
-  `insert into agents (id, url, info) values ($1, $2, $3)
+  `insert into agents (id, url, info, labels, zone)
+   select $1, $2, $3, coalesce(joined.labels, '{}'), joined.zone
+   from (select 1) always left join joined_hosts joined on joined.id::text = $1
    on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null
-   returning cordoned_at is not null as is_cordoned`,
+   returning cordoned_at is not null as is_cordoned, labels, zone`,
 )
 
 export const agentCursor = statement<{ cursor: number }, [id: string]>(

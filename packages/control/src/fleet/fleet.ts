@@ -7,6 +7,7 @@ import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { noteHeard } from './host-state-statements.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { PlacementRules } from './placement-rules.ts'
 import { SandboxChanges } from './sandbox-changes.ts'
 
 export interface FleetOptions {
@@ -23,6 +24,7 @@ export interface FleetOptions {
 /** The agents and, for each agent that has ever answered, the follower of its log. */
 export class Fleet {
   readonly directory: AgentDirectory
+  readonly rules: PlacementRules
   /** Log records that this version could not read, counted since the process started. */
   skippedRecords = 0
   readonly #followers = new Map<AgentClient, { readonly agentId: string; readonly follower: Follower }>()
@@ -34,6 +36,7 @@ export class Fleet {
   constructor(options: FleetOptions) {
     this.#options = options
     this.#changes = new SandboxChanges(options.database.pool, options.log)
+    this.rules = new PlacementRules(options.database.pool)
     this.directory = new AgentDirectory(options.agents, options.clusterId, options.database, options.log)
   }
 
@@ -87,7 +90,7 @@ export class Fleet {
   }
 
   /**
-   * Notes which hosts answer, and reads from the rows which ones are cordoned or lost. Calls run one after the other, so
+   * Notes which hosts answer, and reads from the rows which ones are cordoned or lost, and their labels and zones. Calls run one after the other, so
    * an older answer never replaces a newer one.
    */
   refreshHosts(): Promise<void> {
@@ -100,18 +103,20 @@ export class Fleet {
     await previous
     const { database, lostAfterSeconds, log } = this.#options
     const mayLose = performance.now() - this.#startedAtMs > lostAfterSeconds * 1000
-    const closed = await noteHeard(database.pool, this.reachable, lostAfterSeconds, mayLose)
-    for (const { id, is_lost: isLost } of closed.filter((row) => row.is_new)) {
+    const noted = await noteHeard(database.pool, this.reachable, lostAfterSeconds, mayLose)
+    for (const { id, is_lost: isLost } of noted.filter((row) => row.is_new)) {
       if (isLost) log.error({ agent: id, seconds: lostAfterSeconds }, 'host lost: nothing new is placed there')
       else log.info({ agent: id }, 'host heard again')
     }
-    const rows = new Map(closed.map((row) => [row.id, row]))
+    const rows = new Map(noted.map((row) => [row.id, row]))
     for (const agent of this.agents) {
-      // Its first answer brings the cordon with it, and may be stored just now.
+      // Its first answer brings the cordon and the labels with it, and may be stored just now.
       if (agent.info === null) continue
       const row = rows.get(agent.info.agent_id)
       agent.isCordoned = row?.is_cordoned === true
       agent.isLost = row?.is_lost === true && !agent.isReachable
+      agent.labels = row?.labels ?? {}
+      agent.zone = row?.zone ?? null
     }
   }
 

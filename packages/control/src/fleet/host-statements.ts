@@ -26,9 +26,12 @@ export const removeOldHostTokens = statement<never, []>(
   'delete from host_tokens where expires_at < now()',
 )
 
-export const insertJoinedHost = statement<never, [id: string, url: string, secret: Buffer, edgeSecret: Buffer]>(
+export const insertJoinedHost = statement<
+  never,
+  [id: string, url: string, secret: Buffer, edgeSecret: Buffer, labels: string, zone: string | null]
+>(
   'insert-joined-host',
-  'insert into joined_hosts (id, url, secret, edge_secret) values ($1, $2, $3, $4)',
+  'insert into joined_hosts (id, url, secret, edge_secret, labels, zone) values ($1, $2, $3, $4, $5, $6)',
 )
 
 interface JoinedHostRow {

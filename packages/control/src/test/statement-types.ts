@@ -73,7 +73,7 @@ import type * as platform_mail_mail_statements from '../platform/mail/mail-state
 import type * as platform_secrets_keyring_statements from '../platform/secrets/keyring-statements.ts'
 
 export type Of_fleet_agent_statements = [
-  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "is_cordoned": Computed<boolean> }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "is_cordoned": Computed<boolean>; "labels": Json; "zone": string | null }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursor, { "cursor": number }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursors, { "id": string; "cursor": number }, []>>,
   Assert<Agreement<typeof fleet_agent_statements.lockAgentCursor, { "cursor": number }, [string]>>,
@@ -94,16 +94,18 @@ export type Of_fleet_fleet_authority_statements = [
 ]
 
 export type Of_fleet_host_state_statements = [
-  Assert<Agreement<typeof fleet_host_state_statements.noteHeard, { "id": string; "is_cordoned": Computed<boolean>; "is_lost": Computed<boolean>; "is_new": Computed<boolean> }, [readonly string[], number, boolean]>>,
+  Assert<Agreement<typeof fleet_host_state_statements.noteHeard, { "id": string; "is_cordoned": Computed<boolean>; "is_lost": Computed<boolean>; "is_new": Computed<boolean>; "labels": Json; "zone": string | null }, [readonly string[], number, boolean]>>,
   Assert<Agreement<typeof fleet_host_state_statements.cordonAgent, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_host_state_statements.uncordonAgent, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_host_state_statements.describeAgent, { "labels": Json; "zone": string | null }, [string, string, boolean, string]>>,
+  Assert<Agreement<typeof fleet_host_state_statements.placementRules, { "workspace_id": string; "required_labels": Json; "required_zone": string | null }, []>>,
 ]
 
 export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.insertHostToken, { "expires_at": Date }, [Uint8Array, number]>>,
   Assert<Agreement<typeof fleet_host_statements.useHostToken, { "host_id": string; "is_new": Computed<boolean> }, [Uint8Array, Uint8Array]>>,
   Assert<Agreement<typeof fleet_host_statements.removeOldHostTokens, {  }, []>>,
-  Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array, string, string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
   Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number> }, [string]>>,
@@ -401,6 +403,7 @@ export type Of_kinds_orgs_identity_account_statements = [
   Assert<Agreement<typeof kinds_orgs_identity_account_statements.noteSubscription, {  }, [string, string, string, string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_account_statements.planChanges, { "plan": string; "at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_identity_account_statements.setRate, { "workspace_id": string }, [string, number, number]>>,
+  Assert<Agreement<typeof kinds_orgs_identity_account_statements.setPlacement, { "workspace_id": string }, [string, string, string]>>,
 ]
 
 export type Of_kinds_orgs_identity_api_key_statements = [
@@ -490,11 +493,11 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 ]
 
 export type Of_kinds_orgs_operators_get_hosts = [
-  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [
-  Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_operator_queries.orgById, { "id": string; "slug": string; "name": string; "plan": string | null; "suspended": Computed<boolean>; "required_labels": Computed<Json>; "required_zone": string | null; "created_at": Computed<Date>; "owners": Computed<readonly string[]> }, [string]>>,
   Assert<Agreement<typeof kinds_orgs_operators_operator_queries.setSuspended, { "id": string }, [string, boolean]>>,
 ]
 

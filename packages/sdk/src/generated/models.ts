@@ -194,7 +194,7 @@ export interface components {
      * @description All actions that the audit log records.
      * @enum {string}
      */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /**
      * @description What the target of an entry is.
      * @enum {string}
@@ -294,6 +294,15 @@ export interface components {
       suspended: boolean;
       /** @description E-mail addresses of its owners. */
       owners: string[];
+      /** @description What hosts must have to get what is new in the workspace. */
+      placement: {
+        /** @description All of these. */
+        labels: {
+          [key: string]: string;
+        };
+        /** @description `null`: any zone. */
+        zone: string | null;
+      };
       /** @description RFC 3339, UTC, milliseconds. */
       createdAt: string;
     };
@@ -346,6 +355,12 @@ export interface components {
       databases: number;
       /** @description When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
       cordonedAt: string | null;
+      /** @description What operators say of the host. A workspace may require labels. */
+      labels: {
+        [key: string]: string;
+      };
+      /** @description The group of machines that fail together with this one, as operators name it. */
+      zone: string | null;
       /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
       lastHeardAt: string;
       /** @description When the agent answered this cluster for the first time. */
@@ -362,6 +377,15 @@ export interface components {
       token: string;
       /** @description An hour after it was made. */
       expiresAt: string;
+    };
+    /** @description Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are. */
+    PatchHostBody: {
+      /** @description Replace all labels of the host. */
+      labels?: {
+        [key: string]: string;
+      } | null;
+      /** @description `null`: the host is in no zone. */
+      zone?: string | null;
     };
     /** @description Answer of `GET` and `POST /v1/admin/hosts/{id}/reconcile`. */
     HostReconciliation: {
@@ -547,6 +571,15 @@ export interface components {
     SetRateBody: {
       burst?: number | null;
       perSecond?: number | null;
+    };
+    /** @description Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any. */
+    SetPlacementBody: {
+      /** @description Labels that a host must have, all of them. */
+      labels?: {
+        [key: string]: string;
+      } | null;
+      /** @description The zone that a host must be in. */
+      zone?: string | null;
     };
     /** @description Answer of `GET /v1/usage`. Usage of running sandboxes counts up to now. */
     Usage: {
@@ -2169,6 +2202,7 @@ export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
 export type HostToken = components['schemas']['HostToken'];
+export type PatchHostBody = components['schemas']['PatchHostBody'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];
 export type KeysAnswer = components['schemas']['KeysAnswer'];
@@ -2189,6 +2223,7 @@ export type SetPlanBody = components['schemas']['SetPlanBody'];
 export type SuspendBody = components['schemas']['SuspendBody'];
 export type GrantCreditBody = components['schemas']['GrantCreditBody'];
 export type SetRateBody = components['schemas']['SetRateBody'];
+export type SetPlacementBody = components['schemas']['SetPlacementBody'];
 export type Usage = components['schemas']['Usage'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
 export type Limits = components['schemas']['Limits'];

@@ -124,7 +124,7 @@ export interface components {
       };
     };
     /** @enum {string} */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /** @enum {string} */
     AuditTargetKind: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
     OperatedAuditEntry: {
@@ -194,6 +194,12 @@ export interface components {
       plan: components["schemas"]["PlanName"];
       suspended: boolean;
       owners: string[];
+      placement: {
+        labels: {
+          [key: string]: string;
+        };
+        zone: string | null;
+      };
       created_at: string;
     };
     /** @enum {string} */
@@ -229,6 +235,10 @@ export interface components {
       instances: number;
       databases: number;
       cordoned_at: string | null;
+      labels: {
+        [key: string]: string;
+      };
+      zone: string | null;
       last_heard_at: string;
       created_at: string;
     };
@@ -237,6 +247,12 @@ export interface components {
     HostToken: {
       token: string;
       expires_at: string;
+    };
+    PatchHostBody: {
+      labels?: {
+        [key: string]: string;
+      } | null;
+      zone?: string | null;
     };
     HostReconciliation: {
       agent_id: string;
@@ -357,6 +373,12 @@ export interface components {
     SetRateBody: {
       burst?: number | null;
       per_second?: number | null;
+    };
+    SetPlacementBody: {
+      labels?: {
+        [key: string]: string;
+      } | null;
+      zone?: string | null;
     };
     Usage: {
       from: string;
@@ -1613,7 +1635,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1637,7 +1659,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1665,7 +1687,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1690,7 +1712,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1845,6 +1867,8 @@ export interface components {
           created_after?: string;
           /** Format: date-time */
           created_before?: string;
+          label?: string[];
+          zone?: string;
         };
         answer: components["schemas"]["Host"][];
       };
@@ -1867,6 +1891,14 @@ export interface components {
         path: {
           id: string;
         };
+        answer: components["schemas"]["Host"];
+      };
+      /** @description Label a host and put it in a zone */
+      "PATCH /v1/admin/hosts/{id}": {
+        path: {
+          id: string;
+        };
+        body?: components["schemas"]["PatchHostBody"];
         answer: components["schemas"]["Host"];
       };
       /** @description What takes a host's disk */
@@ -2148,6 +2180,14 @@ export interface components {
           id: string;
         };
         body?: components["schemas"]["SetRateBody"];
+        answer: components["schemas"]["OperatedOrg"];
+      };
+      /** @description Require labels and a zone of the hosts that a workspace uses */
+      "POST /v1/admin/orgs/{id}/placement": {
+        path: {
+          id: string;
+        };
+        body?: components["schemas"]["SetPlacementBody"];
         answer: components["schemas"]["OperatedOrg"];
       };
       /** @description Read what was used and what it costs */
@@ -3722,6 +3762,7 @@ export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
 export type HostToken = components['schemas']['HostToken'];
+export type PatchHostBody = components['schemas']['PatchHostBody'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];
 export type KeysAnswer = components['schemas']['KeysAnswer'];
@@ -3742,6 +3783,7 @@ export type SetPlanBody = components['schemas']['SetPlanBody'];
 export type SuspendBody = components['schemas']['SuspendBody'];
 export type GrantCreditBody = components['schemas']['GrantCreditBody'];
 export type SetRateBody = components['schemas']['SetRateBody'];
+export type SetPlacementBody = components['schemas']['SetPlacementBody'];
 export type Usage = components['schemas']['Usage'];
 export type UsageGrouping = components['schemas']['UsageGrouping'];
 export type Limits = components['schemas']['Limits'];

@@ -69,6 +69,7 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'org.unsuspended': true,
   'org.credit_granted': true,
   'org.rate_set': true,
+  'org.placement_set': true,
   'org.deleted': false,
   'org.emptied': false,
   'operator.created': false,
@@ -82,6 +83,7 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.removed': false,
   'host.cordoned': false,
   'host.uncordoned': false,
+  'host.updated': false,
   'keys.rotated': false,
   'account.deleted': false,
 }

@@ -1,4 +1,3 @@
-import { ApiError } from '@offshoot/contract/errors'
 import type { KnownAgent } from '../agent-directory.ts'
 
 /** An agent with a known id, which a row can refer to, that obeys this cluster. */
@@ -9,16 +8,11 @@ export function isCandidate(agent: KnownAgent): agent is Candidate {
 }
 
 /**
- * Whether placement may put something new there. What needs data of a cordoned host, such as a snapshot, uses
- * {@link refuseCordoned}.
+ * Whether placement may put something new there. What needs data of one host, such as a snapshot, uses
+ * {@link PlacementRules.refuse}.
  */
 export function isOpen(agent: KnownAgent): agent is Candidate {
   return isCandidate(agent) && !agent.isCordoned && !agent.isLost
-}
-
-/** For something new that can be on this host only. @throws ApiError 502 if the host is cordoned */
-export function refuseCordoned(agent: KnownAgent | undefined): void {
-  if (agent?.isCordoned === true) throw new ApiError('noComputeNode', { detail: 'the host is cordoned' })
 }
 
 /** Share of its free memory by which chance may make a host look smaller. */

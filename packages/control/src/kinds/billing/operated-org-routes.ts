@@ -3,6 +3,7 @@ import {
   grantCreditBody,
   operatedOrg,
   type OperatedOrg,
+  setPlacementBody,
   setPlanBody,
   setRateBody,
   suspendBody,
@@ -16,7 +17,7 @@ import { grantCredit } from './grant-credit.ts'
 import type { BillingContext } from './model/billing-context.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { parseBody } from '../../platform/http/body.ts'
-import { setRate } from '../orgs/identity/account-statements.ts'
+import { setPlacement, setRate } from '../orgs/identity/account-statements.ts'
 import { accountOfWorkspace } from '../orgs/identity/account-statements.ts'
 import { setPlan } from './limits/set-plan.ts'
 import { findOrg, type OperatedOrgRow, presentOrg, setSuspended } from '../orgs/operators/operator-queries.ts'
@@ -27,6 +28,8 @@ interface Operation<Schema extends z.ZodType> {
   readonly summary: string
   readonly action: OwnAction
   readonly body: Schema
+  /** Runs after the transaction. */
+  readonly after?: () => Promise<void>
   readonly run: (client: pg.PoolClient, org: OperatedOrgRow, body: z.output<Schema>) => Promise<unknown>
 }
 
@@ -74,6 +77,18 @@ export function operatedOrgRoutes(app: FastifyInstance, control: BillingContext)
       await setRate(client, id, burst, per_second)
     },
   })
+  addOperation(app, control, {
+    verb: 'placement',
+    summary: 'Require labels and a zone of the hosts that a workspace uses',
+    action: 'org.placement_set',
+    body: setPlacementBody,
+    run: async (client, { id }, { labels = {}, zone = null }) => {
+      await accountOfWorkspace(client, id, control.config.limits.default_plan)
+      await setPlacement(client, id, JSON.stringify(labels), zone)
+    },
+    // The other processes read the rows within a second.
+    after: () => control.fleet.rules.refresh(),
+  })
 }
 
 function addOperation<Schema extends z.ZodType>(
@@ -95,12 +110,12 @@ function addOperation<Schema extends z.ZodType>(
 
 async function operate<Schema extends z.ZodType>(
   { config, database }: BillingContext,
-  { action, body: schema, run }: Operation<Schema>,
+  { action, body: schema, run, after }: Operation<Schema>,
   request: FastifyRequest,
 ): Promise<OperatedOrg> {
   const { id } = request.params as { id: string }
   const body = parseBody(request, schema)
-  return transaction(database.pool, async (client) => {
+  const answer = await transaction(database.pool, async (client) => {
     const org = await findOrg(client, id)
     if (org === undefined) throw new ApiError('notFound')
     await run(client, org, body)
@@ -110,4 +125,6 @@ async function operate<Schema extends z.ZodType>(
     if (changed === undefined) throw new ApiError('notFound')
     return presentOrg(changed, config.limits.default_plan)
   })
+  await after?.()
+  return answer
 }

@@ -29,6 +29,7 @@ import { jobRoutes } from './operators/job-routes.ts'
 import { keepKeys, keyRoutes, refreshKeys } from './operators/key-routes.ts'
 import { operatorKeyRoutes } from './operators/operator-key-routes.ts'
 import { operatorRoutes } from './operators/operator-routes.ts'
+import { patchHost } from './operators/patch-host.ts'
 import { removeHost } from './operators/remove-host.ts'
 import { edgeSshRoutes } from './ssh/edge-ssh-routes.ts'
 import { sshGatewayRoutes } from './ssh/ssh-gateway-routes.ts'
@@ -41,7 +42,7 @@ import type { OrgsContext } from './identity/orgs-context.ts'
 const PROVIDERS_EVERY_MS = 5_000
 /** Milliseconds between two rounds of the key rotation. Well below the time until a new key is used. */
 const KEYS_EVERY_MS = 5_000
-/** Milliseconds until every process knows that a host is cordoned or lost. */
+/** Milliseconds until every process knows that a host is cordoned or lost, its labels, and what workspaces require. */
 const STATES_EVERY_MS = 1_000
 
 /** Milliseconds between two looks at the rows of hosts that have joined. */
@@ -74,6 +75,7 @@ export const orgs: Kind<OrgsContext> = {
     getHostDisk(app, control)
     hostQuarantineRoutes(app, control)
     hostCordonRoutes(app, control)
+    patchHost(app, control)
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
     keyRoutes(app, control)
@@ -91,6 +93,7 @@ export const orgs: Kind<OrgsContext> = {
       run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
     },
     { what: 'states of hosts', everyMs: STATES_EVERY_MS, run: () => control.fleet.refreshHosts() },
+    { what: 'placement rules', everyMs: STATES_EVERY_MS, run: () => control.fleet.rules.refresh() },
     { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
     { what: 'joined hosts', everyMs: HOSTS_EVERY_MS, run: () => control.joinedHosts.refresh() },
   ],

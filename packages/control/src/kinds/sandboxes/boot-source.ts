@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress, Visibility } from '@offshoot/contract/sandbox'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
-import { type Candidate, candidates, isCandidate, refuseCordoned } from '../../fleet/placement/candidates.ts'
+import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
@@ -55,11 +55,12 @@ export async function bootSource(
   // The schema of the body requires one of the two.
   if (name === undefined) throw new ApiError('invalidField', { error: 'template required' })
   const template = await findTemplate(control, workspaceId, name)
-  const able = nodesOf(control, template)
-  if (agentId !== null) refuseCordoned(control.fleet.byId(agentId))
+  const able = nodesOf(control, workspaceId, template)
+  const { rules } = control.fleet
+  if (agentId !== null) rules.refuse(control.fleet.byId(agentId), workspaceId)
   // A volume cannot move, so only its agent can run the sandbox.
   const [first, ...rest] = agentId === null ? able : able.filter(({ info }) => info.agent_id === agentId)
-  if (first === undefined) throw new ApiError(agentId === null ? 'noComputeNode' : 'agentUnreachable')
+  if (first === undefined) throw agentId === null ? rules.noHost(workspaceId) : new ApiError('agentUnreachable')
   return {
     template,
     snapshotId: null,
@@ -71,10 +72,10 @@ export async function bootSource(
 }
 
 /** A built template exists only on the agent that built it. */
-function nodesOf({ fleet }: SandboxesContext, { name, built }: TemplateSize): Candidate[] {
-  if (built === null) return candidates(fleet.agents, name)
+function nodesOf({ fleet }: SandboxesContext, workspaceId: WorkspaceId, { name, built }: TemplateSize): Candidate[] {
+  if (built === null) return candidates(fleet.rules.allowed(fleet.agents, workspaceId), name)
   const agent = fleet.byId(built.agentId)
-  refuseCordoned(agent)
+  fleet.rules.refuse(agent, workspaceId)
   return agent !== undefined && isCandidate(agent) ? [agent] : []
 }
 
@@ -99,7 +100,7 @@ async function snapshotSource(
   const node = fleet.byId(row.agent_id)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
   // Versions of apps and restored databases are where their snapshot is.
-  if (caller !== null) refuseCordoned(node)
+  if (caller !== null) fleet.rules.refuse(node, workspaceId)
   const { cpu, memory_mb } = row
   return {
     template: { name: template, cpu, memory_mb, built: null },

@@ -18,13 +18,14 @@ export class BuildUpload {
 
   /** @throws ApiError 502 */
   constructor({ fleet }: BillingContext, workspaceId: WorkspaceId, requestId: string, signal: AbortSignal) {
-    const [agent] = fleet.agents
+    const [agent] = fleet.rules
+      .allowed(fleet.agents, workspaceId)
       .filter(isOpen)
       .toSorted(
         (a, b) =>
           Number(b.isReachable) - Number(a.isReachable) || b.info.memory_mib.available - a.info.memory_mib.available,
       )
-    if (agent === undefined) throw new ApiError('noComputeNode')
+    if (agent === undefined) throw fleet.rules.noHost(workspaceId)
     this.agent = agent
     this.workspaceId = workspaceId
     this.requestId = requestId

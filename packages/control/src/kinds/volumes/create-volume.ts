@@ -4,7 +4,7 @@ import type { KnownAgent } from '../../fleet/agent-directory.ts'
 import { AgentRefused, AgentUnreachable, refusalOf } from '../../fleet/agent-failure.ts'
 import { createOnAgent } from '../../fleet/volume-calls.ts'
 import type { BillingContext } from '../billing/model/billing-context.ts'
-import { type Candidate, isCandidate, isOpen, refuseCordoned } from '../../fleet/placement/candidates.ts'
+import { type Candidate, isCandidate, isOpen } from '../../fleet/placement/candidates.ts'
 import { admitVolume } from './admit-volume.ts'
 import type { VolumeRow } from './volume-row.ts'
 import { insertCreatingVolume, moveCreatingVolume, removeCreatingVolume, setVolumeReady } from './volume-statements.ts'
@@ -29,7 +29,9 @@ export interface NewVolume {
 export async function createVolume(control: BillingContext, wanted: NewVolume): Promise<VolumeRow> {
   const { id, workspaceId, kind, name, sizeMb } = wanted
   const [first, ...others] = nodesFor(control, wanted)
-  if (first === undefined) throw new ApiError(wanted.from === null ? 'noComputeNode' : 'agentUnreachable')
+  if (first === undefined) {
+    throw wanted.from === null ? control.fleet.rules.noHost(workspaceId) : new ApiError('agentUnreachable')
+  }
   const { pool } = control.database
   await admitVolume(control, workspaceId, { kind, sizeMb }, (on) =>
     insertCreatingVolume(on, id, workspaceId, first.info.agent_id, control.lock.number, kind, name, sizeMb),
@@ -65,12 +67,13 @@ async function ask(control: BillingContext, wanted: NewVolume, nodes: readonly C
   throw failure
 }
 
-function nodesFor({ fleet }: BillingContext, { from }: NewVolume): Candidate[] {
+function nodesFor({ fleet }: BillingContext, { from, workspaceId }: NewVolume): Candidate[] {
   const known: readonly KnownAgent[] = fleet.agents
   if (from !== null) {
     const nodes = known.filter(isCandidate).filter(({ info }) => info.agent_id === from.agent_id)
-    refuseCordoned(nodes[0])
+    fleet.rules.refuse(nodes[0], workspaceId)
     return nodes
   }
-  return known.filter(isOpen).sort((a, b) => Number(b.isReachable) - Number(a.isReachable))
+  const open = fleet.rules.allowed(known, workspaceId).filter(isOpen)
+  return open.sort((a, b) => Number(b.isReachable) - Number(a.isReachable))
 }

@@ -86,6 +86,7 @@ describe('migrate', () => {
       '0065-fleet-authority',
       '0066-host-tokens',
       '0067-lost-hosts',
+      '0068-host-labels',
     ])
   })
 

@@ -50,6 +50,7 @@ import * as cordonedHosts from './migrations/0055-cordoned-hosts.ts'
 import * as fleetAuthority from './migrations/0065-fleet-authority.ts'
 import * as hostTokens from './migrations/0066-host-tokens.ts'
 import * as lostHosts from './migrations/0067-lost-hosts.ts'
+import * as hostLabels from './migrations/0068-host-labels.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -104,6 +105,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0065-fleet-authority': fleetAuthority,
   '0066-host-tokens': hostTokens,
   '0067-lost-hosts': lostHosts,
+  '0068-host-labels': hostLabels,
 }
 
 /**

@@ -41,6 +41,8 @@ create table "agents" (
   retired_at timestamp(3) with time zone,
   cordoned_at timestamp(3) with time zone,
   lost_at timestamp(3) with time zone,
+  labels jsonb not null default '{}'::jsonb,
+  zone text,
   constraint agents_pkey PRIMARY KEY (id)
 );
 
@@ -487,6 +489,8 @@ create table "joined_hosts" (
   secret bytea not null,
   edge_secret bytea not null,
   created_at timestamp(3) with time zone not null default now(),
+  labels jsonb not null default '{}'::jsonb,
+  zone text,
   constraint joined_hosts_pkey PRIMARY KEY (id)
 );
 
@@ -1135,6 +1139,8 @@ create table "workspace_accounts" (
   subscription_status text,
   synced_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default now(),
+  required_labels jsonb not null default '{}'::jsonb,
+  required_zone text,
   constraint workspace_accounts_plan_source_check CHECK ((plan_source = ANY (ARRAY['default'::text, 'operator'::text, 'subscription'::text]))),
   constraint workspace_accounts_rate_burst_check CHECK ((rate_burst > 0)),
   constraint workspace_accounts_rate_per_second_check CHECK ((rate_per_second > 0)),
@@ -1145,6 +1151,8 @@ create table "workspace_accounts" (
 );
 
 CREATE INDEX workspace_accounts_exhausted_idx ON public.workspace_accounts USING btree (exhausted_until) WHERE (exhausted_until IS NOT NULL);
+
+CREATE INDEX workspace_accounts_placement_idx ON public.workspace_accounts USING btree (workspace_id) WHERE ((required_labels <> '{}'::jsonb) OR (required_zone IS NOT NULL));
 
 create sequence app_build_logs_number_seq as bigint;
 

@@ -106,6 +106,11 @@ describe('lists', () => {
          select $1, 'http://' || $1, info, '2026-01-01Z'::timestamptz + $2 * interval '1 day' from agents limit 1`,
         [id, n],
       )
+    await harness.pool.query(
+      `update agents set labels = label::jsonb, zone = z
+       from (values ('host-a', '{}', 'east'), ('host-b', '{"disk":"nvme","line":"b"}', null), ('host-c', '{"disk":"nvme"}', null))
+         as described (host, label, z) where id = host`,
+    )
     const hosts = {
       path: '/v1/admin/hosts',
       only: 'created_before=2026-02-01T00:00:00Z',
@@ -113,7 +118,15 @@ describe('lists', () => {
       names: hostIds.toReversed(),
       credential: 'operator',
       takesCursorsOfOthers: true,
-      filters: { 'created_after=2026-01-02T12:00:00Z': ['host-c'] },
+      filters: {
+        'created_after=2026-01-02T12:00:00Z': ['host-c'],
+        'label=disk:nvme': ['host-c', 'host-b'],
+        'label=disk:nvme,line:b': ['host-b'],
+        'label=disk:nvme&label=line:b': ['host-b'],
+        'label=disk:nvme,disk:ssd': [],
+        'zone=east': ['host-a'],
+        'zone=%00': [],
+      },
     } as const
     const shared = [orgs, jobs, audit, hosts, ...(await operatorLists(new Seed(harness, alice, env)))]
     lists = [...lists, ...shared]

@@ -48,6 +48,11 @@ describe('what a build has installed', () => {
   const trees = (of = app) => query('select id, status from app_trees where app_id = $1', of)
   const onAgent = (id: string) => agent.state.builds.templates.has(id)
 
+  async function requires(labels: Record<string, string>): Promise<void> {
+    await query('update workspace_accounts set required_labels = $1 where workspace_id = $2', labels, alice.workspaceId)
+    await control.control.fleet.rules.refresh()
+  }
+
   async function newApp(): Promise<string> {
     apps += 1
     const body = { name: `app-${apps}`, git_url: 'https://git.example.com/x.git' }
@@ -116,6 +121,18 @@ describe('what a build has installed', () => {
     await eventually(
       async () => !onAgent(next) && (await query('select from app_trees where id = $1', next)).length === 0,
     )
+  })
+
+  it('is not used on a host without a label that the workspace requires', async () => {
+    await deploy()
+    await madeTree()
+    await requires({ disk: 'nvme' })
+    const refused = await deploy()
+    expect([refused.status, templates.has(refused.sandbox_id)]).toEqual(['failed', false])
+    expect(await trees()).toEqual([])
+    await requires({})
+    const { status, sandbox_id: sandbox } = await deploy()
+    expect([status, templates.get(sandbox)]).toEqual(['live', 'app'])
   })
 
   it('is used by no other app', async () => {

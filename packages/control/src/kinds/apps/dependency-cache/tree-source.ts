@@ -6,9 +6,13 @@ import { isCandidate } from '../../../fleet/placement/candidates.ts'
 import type { TreeRow } from './tree-statements.ts'
 
 /** A boot source with the installed tree, on the agent that has it. @throws ApiError 502 */
-export function treeSource({ fleet }: Pick<AppsContext, 'fleet'>, { id, agent_id: agentId }: TreeRow): BootSource {
+export function treeSource(
+  { fleet }: Pick<AppsContext, 'fleet'>,
+  { id, workspace_id: workspaceId, agent_id: agentId }: TreeRow,
+): BootSource {
   const node = fleet.byId(agentId)
   if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
+  if (!fleet.rules.allows(node, workspaceId)) throw fleet.rules.noHost(workspaceId)
   const size = node.info.templates.find(({ name, is_global: isGlobal }) => isGlobal && name === APP_TEMPLATE)
   if (size === undefined) throw new ApiError('agentUnreachable')
   const { cpu, memory_mb } = size

@@ -1,3 +1,4 @@
+import type { WorkspaceId } from '@offshoot/contract/ids'
 import { REMOVABLE } from '../../../fleet/removable.ts'
 import { isAbandoned } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -9,7 +10,7 @@ const KEPT_DAYS = 7
 export interface TreeRow {
   /** The id of the template on its agent. */
   readonly id: string
-  readonly workspace_id: string
+  readonly workspace_id: WorkspaceId
   readonly agent_id: string
   readonly key: string
 }

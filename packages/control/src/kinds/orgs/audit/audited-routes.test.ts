@@ -162,6 +162,7 @@ describe('the audit log, over all routes of the running service', () => {
       await ask('POST', '/v1/admin/hosts/self/cordon', OPERATOR)
       return { path: '/v1/admin/hosts/self/uncordon' }
     },
+    'PATCH /v1/admin/hosts/{id}': () => ({ path: '/v1/admin/hosts/self', body: { labels: { audited: 'yes' } } }),
     'POST /v1/admin/hosts/tokens': () => ({}),
     'DELETE /v1/admin/hosts/{id}': async () => {
       const host = new JoiningHost()
@@ -182,6 +183,7 @@ describe('the audit log, over all routes of the running service', () => {
     'POST /v1/admin/orgs/{id}/unsuspend': () => ofBob('unsuspend', {}),
     'POST /v1/admin/orgs/{id}/credit': () => ofBob('credit', { credit_usd: 1, reason: 'x' }),
     'POST /v1/admin/orgs/{id}/rate': () => ofBob('rate', {}),
+    'POST /v1/admin/orgs/{id}/placement': () => ofBob('placement', {}),
   }
 
   const newOperator = async () => {

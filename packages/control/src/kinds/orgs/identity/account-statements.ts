@@ -113,6 +113,15 @@ export const setRate = statement<
   `update workspace_accounts set rate_burst = $2, rate_per_second = $3 where workspace_id = $1 returning workspace_id`,
 )
 
+/** No row: the workspace has no account. */
+export const setPlacement = statement<
+  { workspace_id: string },
+  [workspaceId: string, requiredLabels: string, requiredZone: string | null]
+>(
+  'set-placement',
+  `update workspace_accounts set required_labels = $2, required_zone = $3 where workspace_id = $1 returning workspace_id`,
+)
+
 /** The workspace's account. Inserts it with the configured plan if it does not exist. */
 export async function accountOfWorkspace(
   on: Queryable,

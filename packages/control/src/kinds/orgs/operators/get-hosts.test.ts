@@ -52,6 +52,8 @@ describe('hosts', () => {
         instances: 0,
         databases: 0,
         cordoned_at: null,
+        labels: {},
+        zone: null,
         last_heard_at: expect.any(String),
         created_at: expect.any(String),
       },

@@ -1,5 +1,6 @@
 import { agentInfo } from '@offshoot/contract/agent-api'
 import { type Host, host, hostsQuery } from '@offshoot/contract/host'
+import type { HostLabels } from '@offshoot/contract/host-label'
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
@@ -8,7 +9,7 @@ import type { KnownAgent } from '../../../fleet/agent-directory.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { parseWith } from '../../../platform/http/body.ts'
-import { createdBetween, type ListOrder, listPage } from '../../../platform/http/page-of.ts'
+import { createdBetween, equals, hasTags, type ListOrder, listPage } from '../../../platform/http/page-of.ts'
 
 export interface HostRow {
   readonly id: string
@@ -19,6 +20,8 @@ export interface HostRow {
   readonly instances: number
   readonly databases: number
   readonly cordoned_at: Date | null
+  readonly labels: HostLabels
+  readonly zone: string | null
   readonly lost_at: Date | null
   readonly seen_at: Date
   readonly created_at: Date
@@ -44,7 +47,7 @@ const SELECT_HOSTS = `select agents.*, counts.* from ${AGENTS_WITH_COUNTS}`
 /** No row: the host is unknown or gone. */
 export const hostById = statement<HostRow, [id: string]>(
   'host-by-id',
-  `select agents.id, url, info, cordoned_at, lost_at, seen_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
+  `select agents.id, url, info, cordoned_at, labels, zone, lost_at, seen_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
    where agents.id = $1 and retired_at is null`,
 )
 
@@ -69,7 +72,12 @@ export function getHosts(app: FastifyInstance, control: OrgsContext): void {
         order: ORDER,
         owner: '',
         select: SELECT_HOSTS,
-        where: [sql`agents.retired_at is null`, ...createdBetween('agents.created_at', query)],
+        where: [
+          sql`agents.retired_at is null`,
+          ...(query.label ?? []).flatMap((label) => hasTags('agents.labels', label)),
+          ...equals('agents.zone', query.zone),
+          ...createdBetween('agents.created_at', query),
+        ],
         query: { ...query, limit },
       })
       return rows.map((row) => presentHost(row, control.fleet.byId(row.id)))
@@ -99,6 +107,8 @@ export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
     instances: row.instances,
     databases: row.databases,
     cordoned_at: row.cordoned_at?.toISOString() ?? null,
+    labels: row.labels,
+    zone: row.zone,
     last_heard_at: row.seen_at.toISOString(),
     created_at: row.created_at.toISOString(),
   }

@@ -27,7 +27,7 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
       operatorRole: 'viewer',
       docs: { summary: 'Read one host', tag: TAG, status: 200, answer: host, errors: ['notFound'] },
     },
-    handler: async (request) => find(control, request),
+    handler: async (request) => findHost(control, request),
   })
   for (const [verb, { change, action, summary }] of Object.entries(CHANGES)) {
     app.post(`${URL}/${verb}`, {
@@ -38,7 +38,7 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
         docs: { summary, tag: TAG, status: 200, answer: host, errors: ['notFound'] },
       },
       handler: async (request) => {
-        const { id } = await find(control, request)
+        const { id } = await findHost(control, request)
         await transaction(control.database.pool, async (client) => {
           const [changed] = await change(client, id)
           if (changed === undefined) return
@@ -47,14 +47,14 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
         })
         // The other processes read the rows within a second.
         await control.fleet.refreshHosts()
-        return find(control, request)
+        return findHost(control, request)
       },
     })
   }
 }
 
 /** The host in the path. @throws ApiError 404 */
-async function find({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<Host> {
+export async function findHost({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<Host> {
   const { id } = params as { id: string }
   const [only, ...others] = fleet.agents
   const hostId = id === 'self' && others.length === 0 ? only?.info?.agent_id : id

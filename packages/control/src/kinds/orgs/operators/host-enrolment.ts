@@ -3,6 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { HOST_CERTIFICATE_PATH, HOST_JOIN_PATH, joinBody, type JoinedHost } from '@offshoot/contract/host-enrolment'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import type { z } from 'zod'
 import { certifyHost, keyHashIn, makeSecret, verifyRenewal } from '../../../fleet/host-certificates.ts'
 import { insertJoinedHost, joinedHost, useHostToken } from '../../../fleet/host-statements.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
@@ -20,12 +21,12 @@ export function hostEnrolmentRoutes(app: FastifyInstance, control: OrgsContext):
   app.post(HOST_JOIN_PATH, async (request, reply): Promise<JoinedHost> => {
     refuseSpent(control, request)
     const token = bearerToken(request)
-    const { request: asked, url } = parseBody(request, joinBody)
+    const { request: asked, ...described } = parseBody(request, joinBody)
     const key = await keyHashIn(asked)
     const joined = await transaction(control.database.pool, async (client) => {
       const [used] = await useHostToken(client, hashOfToken(token), key)
       if (used === undefined) return null
-      if (used.is_new) await admit(control, client, request, used.host_id, url)
+      if (used.is_new) await admit(control, client, request, used.host_id, described)
       return secretsOf(control, client, used.host_id)
     })
     if (joined === null) {
@@ -58,11 +59,17 @@ async function admit(
   client: pg.ClientBase,
   { ip, id: requestId }: FastifyRequest,
   hostId: string,
-  url: string,
+  { url, labels, zone }: Omit<z.output<typeof joinBody>, 'request'>,
 ): Promise<void> {
-  await insertJoinedHost(client, hostId, url, fleetSeal.close(makeSecret()), fleetSeal.close(makeSecret()))
+  const [secret, edgeSecret] = [fleetSeal.close(makeSecret()), fleetSeal.close(makeSecret())]
+  await insertJoinedHost(client, hostId, url, secret, edgeSecret, JSON.stringify(labels ?? {}), zone ?? null)
   const actor = { type: 'service', id: null, ip, requestId } as const
-  const event = { workspaceId: null, action: 'host.joined', target: hostId, details: { url } } as const
+  const event = {
+    workspaceId: null,
+    action: 'host.joined',
+    target: hostId,
+    details: { url, ...(labels && { labels }), ...(zone !== undefined && { zone }) },
+  } as const
   await recordAuditEvent(client, actor, event)
 }
 

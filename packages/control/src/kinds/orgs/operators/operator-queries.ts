@@ -1,3 +1,4 @@
+import type { HostLabels } from '@offshoot/contract/host-label'
 import { isUuid, type WorkspaceId } from '@offshoot/contract/ids'
 import type { OperatedOrg } from '@offshoot/contract/operator'
 import type { PlanName } from '@offshoot/contract/plan'
@@ -10,12 +11,15 @@ export interface OperatedOrgRow {
   readonly plan: PlanName | null
   readonly suspended: boolean
   readonly owners: string[]
+  readonly required_labels: HostLabels
+  readonly required_zone: string | null
   readonly created_at: Date
 }
 
 /** Selects {@link OperatedOrgRow}s as `orgs`, without conditions. */
 export const SELECT_ORGS = `select * from (
   select o.id, o.slug, o.name, a.plan, o.suspended_at is not null as suspended,
+    coalesce(a.required_labels, '{}') as required_labels, a.required_zone,
     date_trunc('milliseconds', o."createdAt") as created_at,
     array(select u.email from member m join "user" u on u.id = m."userId"
           where m."organizationId" = o.id and m.role = 'owner' order by m."createdAt") as owners
@@ -37,6 +41,9 @@ export const setSuspended = statement<{ id: string }, [id: string, on: boolean]>
    where id = $1 and deletion_due_at is null and (suspended_at is not null) <> $2 returning id`,
 )
 
-export function presentOrg({ plan, created_at, ...row }: OperatedOrgRow, defaultPlan: PlanName): OperatedOrg {
-  return { ...row, plan: plan ?? defaultPlan, created_at: created_at.toISOString() }
+export function presentOrg(
+  { plan, created_at, required_labels: labels, required_zone: zone, ...row }: OperatedOrgRow,
+  defaultPlan: PlanName,
+): OperatedOrg {
+  return { ...row, plan: plan ?? defaultPlan, placement: { labels, zone }, created_at: created_at.toISOString() }
 }

@@ -41,7 +41,8 @@ describe('operators', () => {
     call(url, 'POST', `/v1/admin/orgs/${id}/${verb}`, { token, ...(body !== undefined && { body }) })
   const create = (token: string) => call(control.url, 'POST', '/v1/sandboxes', { token, body: { template: 'base' } })
 
-  it.each(['plan', 'suspend', 'unsuspend', 'credit', 'rate'])('are let in to %s by their key alone', async (verb) => {
+  const VERBS = ['plan', 'suspend', 'unsuspend', 'credit', 'rate', 'placement']
+  it.each(VERBS)('are let in to %s by their key alone', async (verb) => {
     for (const token of [alice.key, alice.jwt, `${KEY}x`, 'ofs_operator_', 'a.b.c']) {
       const answer = await operate(verb, {}, { token })
       expect(answer).toMatchObject({ status: 401, body: { error: 'unauthorized', detail: 'invalid api token' } })

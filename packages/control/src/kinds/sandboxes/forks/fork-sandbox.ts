@@ -2,7 +2,6 @@ import type { AgentFork, ForkOnAgentBody } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import { AgentUnreachable, refusalOf } from '../../../fleet/agent-failure.ts'
 import { fork } from '../../../fleet/sandbox-calls.ts'
-import { refuseCordoned } from '../../../fleet/placement/candidates.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { admitSandboxes } from '../../billing/limits/admit-sandboxes.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
@@ -31,13 +30,13 @@ interface ForkError {
  * deletes what the agent made. If the process dies in between, the log sets the children's rows to `running` and
  * reconciliation sets the snapshot's to `ready`, or both remove the rows.
  *
- * @throws ApiError 502 if the host is cordoned; also if no child started: then with the first child's error, and all errors in `errors`
+ * @throws ApiError 502 if the host may get nothing new of the workspace; also if no child started: then with the first child's error, and all errors in `errors`
  */
 export async function forkSandbox(control: SandboxesContext, request: ForkRequest, requestId: string): Promise<Forked> {
   const { parent, manager = null } = request
   const agent = liveAgent(control, parent)
   // Branches of a database are on the host of their parent.
-  if (manager === null) refuseCordoned(control.fleet.byId(parent.agent_id))
+  if (manager === null) control.fleet.rules.refuse(control.fleet.byId(parent.agent_id), parent.workspace_id)
   const { pool } = control.database
   const { children: planned, ...plan } = planFork(request)
   const { snapshotId, treeId } = plan

@@ -1,0 +1,42 @@
+import { type Host, host, patchHostBody } from '@offshoot/contract/host'
+import type { FastifyInstance } from 'fastify'
+import { describeAgent } from '../../../fleet/host-state-statements.ts'
+import { actorOf } from '../../../platform/audit/actor.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
+import { transaction } from '../../../platform/db/transaction.ts'
+import { parseBody } from '../../../platform/http/body.ts'
+import type { OrgsContext } from '../identity/orgs-context.ts'
+import { findHost } from './host-cordon.ts'
+
+/** `PATCH /v1/admin/hosts/{id}`: the labels and the zone of a host, also while it is lost. `self` as in its other routes. */
+export function patchHost(app: FastifyInstance, control: OrgsContext): void {
+  app.patch('/v1/admin/hosts/:id', {
+    config: {
+      audit: 'own',
+      credential: 'operator',
+      operatorRole: 'operator',
+      docs: {
+        summary: 'Label a host and put it in a zone',
+        tag: 'Operators',
+        body: patchHostBody,
+        status: 200,
+        answer: host,
+        errors: ['invalidField', 'notFound'],
+      },
+    },
+    handler: async (request): Promise<Host> => {
+      const { labels, zone } = parseBody(request, patchHostBody)
+      const { id } = await findHost(control, request)
+      await transaction(control.database.pool, async (client) => {
+        const given = labels === undefined ? null : JSON.stringify(labels)
+        const [changed] = await describeAgent(client, id, given, zone !== undefined, zone ?? null)
+        if (changed === undefined) return
+        const event = { workspaceId: null, action: 'host.updated', target: id, details: { ...changed } } as const
+        await recordAuditEvent(client, actorOf(request), event)
+      })
+      // The other processes read the rows within a second.
+      await control.fleet.refreshHosts()
+      return findHost(control, request)
+    },
+  })
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { WorkspaceId } from '@offshoot/contract/ids'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
@@ -196,7 +197,10 @@ describe('labels and zones of hosts', () => {
     const other = await harness.control(agents, SETTINGS)
     await describeHost(first, { labels: { disk: 'nvme' } })
     await requires({ labels: { disk: 'nvme' } })
-    await eventually(async () => (await hostsOfNew(other)).join() === first)
+    const { rules, agents: known } = other.control.fleet
+    // It reads the labels and the requirement in two statements, in any order.
+    await eventually(() => rules.allowed(known, alice.workspaceId as WorkspaceId).length === 1)
+    expect(await hostsOfNew(other)).toEqual([first])
     const later = await harness.control(agents, SETTINGS)
     expect(await hostsOfNew(later)).toEqual([first])
     await other.stop()

@@ -1,34 +1,21 @@
-import { readdir, readFile, readlink } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readdir, readlink } from 'node:fs/promises'
+import { promisify } from 'node:util'
 
-/** State of a listening socket in /proc/net/tcp. */
-const LISTENING = '0A'
+const run = promisify(execFile)
 
 /**
- * Whether this very process listens on the TCP port; a connection attempt could reach another process. Reads the
- * kernel's tables, so the process does not notice. Its socket may be of our network namespace while it is in another one.
+ * Whether this very process listens on the TCP port; a connection attempt could reach another process. Asks the kernel,
+ * so the process does not notice. Its socket is of our network namespace, also if the process is in another one.
+ *
+ * `ss` asks for listening sockets only. The tables in /proc/net would have the kernel go through all connections.
+ * @throws Error if `ss` is missing or fails
  */
 export async function isListening(pid: number, port: number): Promise<boolean> {
-  const tables = await Promise.all(
-    [pid, 'self'].flatMap((each) =>
-      ['tcp', 'tcp6'].map((name) => readFile(`/proc/${each}/net/${name}`, 'utf8').catch(() => '')),
-    ),
-  )
-  const wanted = new Set(tables.flatMap((table) => listeners(table, port)))
+  const { stdout } = await run('ss', ['-H', '--listening', '--tcp', '--numeric', '--extended', `sport = :${port}`])
+  const wanted = new Set([...stdout.matchAll(/\bino:(\d+)/g)].map(([, inode]) => `socket:[${inode}]`))
   if (wanted.size === 0) return false
   const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])
   const links = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')))
   return links.some((link) => wanted.has(link))
-}
-
-/**
- * Columns of a row (proc_net_tcp.txt): number, local address:PORT, remote address, state, three pairs of figures, uid,
- * timeout, inode.
- */
-function listeners(table: string, port: number): string[] {
-  const local = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
-  return table
-    .split('\n')
-    .map((row) => row.trim().split(/\s+/))
-    .filter(([, address, , state]) => state === LISTENING && address?.endsWith(local))
-    .map((row) => `socket:[${row[9]}]`)
 }

@@ -1,10 +1,10 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { appendFile, chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { Client, type ClientConfig } from 'pg'
+import { inject } from 'vitest'
 import { openDatabase } from '../platform/db/database.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { madeOnce, PASSWORD, POSTGRES_PROCESS, postgresTemplate } from './postgres-template.ts'
@@ -27,7 +27,7 @@ export interface TestPostgres {
   replica(): Promise<TestPostgres>
 }
 
-/** A cluster of its own in a temporary folder, without fsync. `stop` ends it and removes the folder. */
+/** A cluster of its own in the run's folder, without fsync. `stop` ends it and removes the folder. */
 export async function startPostgres(): Promise<TestPostgres> {
   const template = await postgresTemplate()
   return serve(await copyOf(template.data), template.binaries)
@@ -36,8 +36,8 @@ export async function startPostgres(): Promise<TestPostgres> {
 /** The same, with the current schema in its database `postgres`. It has no other databases, also no templates. */
 export async function startMigratedPostgres(): Promise<TestPostgres> {
   const { binaries, data } = await postgresTemplate()
-  const migrated = await madeOnce('migrated', async (parent) => {
-    const server = await serve(await copyOf(data, parent), binaries)
+  const migrated = await madeOnce('migrated', async () => {
+    const server = await serve(await copyOf(data), binaries)
     await migrateOnlyDatabase(server)
     return server.halt()
   })
@@ -68,8 +68,8 @@ async function query({ host, port, user, password }: TestPostgres, text: string)
 }
 
 /** @returns the folder that contains the copy */
-async function copyOf(data: string, parent = tmpdir()): Promise<string> {
-  const folder = await mkdtemp(join(parent, 'offshoot-pg-'))
+async function copyOf(data: string): Promise<string> {
+  const folder = await mkdtemp(join(inject('postgresFolder'), 'copy-'))
   await chmod(folder, 0o755)
   await promisify(execFile)('cp', ['--archive', '--reflink=auto', data, join(folder, 'data')])
   return folder

@@ -20,6 +20,9 @@ const FLAGS = [
   '--remote-debugging-port=0',
 ]
 
+/** Chromium's words while a tab goes from one page to the next. */
+const NO_PAGE = 'Cannot find default execution context'
+
 interface Answer {
   readonly id?: number
   readonly result?: {
@@ -69,7 +72,7 @@ export class Browser {
     return {
       evaluate: async (expression) => {
         const asked = { expression, returnByValue: true, awaitPromise: true }
-        const { result } = await this.#ask('Runtime.evaluate', asked, sessionId)
+        const { result } = await until('a page in the tab', () => this.#askPage(asked, sessionId))
         return result?.result?.value
       },
       screenshot: async () => {
@@ -87,6 +90,14 @@ export class Browser {
     this.#process.kill('SIGKILL')
     await ended
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+
+  /** `null`: the tab is between two pages, and nothing was evaluated. */
+  async #askPage(asked: object, sessionId?: string): Promise<Answer | null> {
+    return this.#ask('Runtime.evaluate', asked, sessionId).catch((error: unknown) => {
+      if (String(error).includes(NO_PAGE)) return null
+      throw error
+    })
   }
 
   async #ask(method: string, params: object, sessionId?: string): Promise<Answer> {

@@ -21,7 +21,7 @@ interface Reader {
 const kindsIn = (reader: Reader) => new Set(reader.changes().map((each) => each.split(' ', 1)[0]))
 const unmarked = (reader: Reader) => reader.changes().filter((each) => !each.startsWith('template mark-'))
 /** Without the row of the workspace's plan, which its first create adds. */
-const ofUsers = (reader: Reader) => unmarked(reader).filter((each) => !each.startsWith('workspace '))
+const ofUsers = (reader: Reader) => unmarked(reader).filter((each) => !/^(workspace|member) /.test(each))
 /** What every stream reports gets a name that no other test uses. */
 let marks = 0
 

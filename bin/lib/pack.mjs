@@ -42,7 +42,11 @@ const FILES = [
   'templates',
 ]
 /** What the release contains built, with the program that builds it. */
-const BUILT = { console: 'packages/console/build.mjs', docs: 'packages/docs/src/main.ts' }
+const BUILT = {
+  services: 'bin/lib/bundle-services.mjs',
+  console: 'packages/console/build.mjs',
+  docs: 'packages/docs/src/main.ts',
+}
 const GUEST = ['guest/Makefile', 'guest/src']
 /** Tests, and what builds leave. */
 const LEFT_OUT = /(\.test\.ts|\.log)$|(^|\/)(test|testing|node_modules|build)(\/|$)/
@@ -52,7 +56,7 @@ async function main([folder]) {
   const stage = await mkdtemp(join(tmpdir(), 'offshoot-pack-'))
   try {
     await compile(stage)
-    await buildPages(stage)
+    await buildParts(stage)
     await packRelease(stage)
     await describePackage(stage)
     await mkdir(folder, { recursive: true })
@@ -98,7 +102,7 @@ async function compile(stage) {
 }
 
 /** The machine that runs the release has no tools to build these. */
-async function buildPages(stage) {
+async function buildParts(stage) {
   for (const [folder, program] of Object.entries(BUILT)) {
     const env = { ...process.env, NODE_ENV: 'production' }
     await run(process.execPath, [join(root, program), join(stage, folder)], { env })

@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { chooseAccelerator, type KvmResult } from './machine/host/accelerator.ts'
 import { findKvmDevice } from './machine/host/kvm-device.ts'
+import { measureTscKhz } from './machine/host/tsc.ts'
 import { vhostNetObstacle } from './machine/host/vhost-net.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import type { Host, HostPlatform } from './sandbox/model/host.ts'
@@ -18,7 +20,7 @@ export class KvmUnavailable extends Error {
 }
 
 export interface ChooseMachine {
-  readonly config: Pick<AgentConfig, 'accelerator' | 'kvm'>
+  readonly config: Pick<AgentConfig, 'accelerator' | 'images_dir' | 'kvm'>
   readonly host: Host
   readonly images: Images
   /** The smallest template: what guests can do is tried with it. */
@@ -55,6 +57,7 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
     wanted: config.accelerator,
     retriesFailure: options.retriesFailure,
     probe: probeDevice,
+    measure: (known, deadline) => measureTscKhz(join(config.images_dir, 'tsc-khz'), known, deadline),
   })
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)

@@ -86,7 +86,7 @@ export async function fillDataDir({
       bootstrap(layout, addressesOf(ports, args, settings), operatorKey, stop),
     ),
     prepareAgent({
-      agentConfig: layout.agentConfig,
+      layout,
       report: (line) => progress.say('bakes', line),
       cancelled: stop,
       patience: args.kvm?.patience,

@@ -51,8 +51,7 @@ export async function runHost({ args, layout, steps, member, stop, hurry }: RunH
     await writeFileDurably(layout.agentConfig, `${JSON.stringify(config, null, 2)}\n`)
     const report = (line: string) => progress.say('bakes', line)
     const under = (await guests?.entering()) ?? []
-    const { agentConfig } = layout
-    await prepareAgent({ agentConfig, report, cancelled: stop, patience: args.kvm?.patience, under })
+    await prepareAgent({ layout, report, cancelled: stop, patience: args.kvm?.patience, under })
     if (args.command === 'prepare') return
     await guests?.connect(tell)
     supervisor.start(agentService(layout, guests, config.listen))

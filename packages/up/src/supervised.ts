@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import type { DataLayout } from './base/data-layout.ts'
 import { NODE_OPTIONS } from './base/node-options.ts'
-import { repositoryRoot } from './base/repository.ts'
 import { SetupFailure } from './base/setup-failure.ts'
 import { AGENT_LISTEN_FD } from './config/configuration.ts'
 import { isListening } from './host/is-listening.ts'
+import { bundledProgram } from './images/services.ts'
 import type { GuestNamespace } from './rootless/guest-namespace.ts'
 import { RunningRecord, type Ports } from './services/running-record.ts'
 import { Supervisor, type Service } from './services/supervisor.ts'
@@ -49,9 +49,13 @@ export async function startRecord(layout: DataLayout, ports: Ports): Promise<Run
   return RunningRecord.create(layout.runningRecord, self, ports)
 }
 
-export function nodeService(name: 'agent' | 'control' | 'edge' | 'e2b', config: string, port: number): Service {
-  const entry = `${repositoryRoot}/packages/${name}/src/main.ts`
-  const args = [...NODE_OPTIONS, entry, config]
+export function nodeService(
+  { imagesDir, ...layout }: DataLayout,
+  name: 'agent' | 'control' | 'edge' | 'e2b',
+  port: number,
+): Service {
+  const config = layout[`${name}Config`]
+  const args = [...NODE_OPTIONS, bundledProgram(imagesDir, name), config]
   return { name, file: process.execPath, args, cwd: '/', isReady: (pid) => isListening(pid, port) }
 }
 
@@ -61,7 +65,7 @@ export function agentService(
   guests: GuestNamespace | null,
   { host, port }: { readonly host: string; readonly port: number },
 ): Service {
-  const agent = nodeService('agent', layout.agentConfig, port)
+  const agent = nodeService(layout, 'agent', port)
   if (guests === null) return agent
   // The agent's socket is one of the host's network, where control and the edge are.
   const listener = [`${layout.imagesDir}/with-listener`, host, String(port), String(AGENT_LISTEN_FD)]

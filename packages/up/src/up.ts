@@ -205,9 +205,9 @@ async function serve(
   { credentials, signInLink }: Access,
 ): Promise<void> {
   supervisor.start(agentService(layout, guests, { host: HOST, port: ports.agent }))
-  supervisor.start(nodeService('control', layout.controlConfig, ports.control))
-  supervisor.start(nodeService('edge', layout.edgeConfig, ports.edge))
-  supervisor.start(nodeService('e2b', layout.e2bConfig, ports.e2b))
+  supervisor.start(nodeService(layout, 'control', ports.control))
+  supervisor.start(nodeService(layout, 'edge', ports.edge))
+  supervisor.start(nodeService(layout, 'e2b', ports.e2b))
   await waitUntilHealthy(baseUrl(ports), stop)
   await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
   await waitUntilListening(`http://${HOST}:${ports.e2b}`, stop)

@@ -21,6 +21,7 @@ import { Bakes, type BakedTemplate } from '../machine/bakes/bakes.ts'
 import { runCommand } from '../machine/guest/command.ts'
 import type { Confinement } from '../machine/vm/confinement.ts'
 import { releaseGuest } from '../machine/guest/hold.ts'
+import { measureTscKhz } from '../machine/host/tsc.ts'
 import { Images } from '../store/bakes/images.ts'
 import { restore, type Restore } from '../machine/restore/restore.ts'
 import type { Vm } from '../machine/vm/vm.ts'
@@ -85,6 +86,7 @@ export class VmHost {
         wanted: 'tcg',
         retriesFailure: false,
         probe: () => Promise.reject(new Error('nobody asked for KVM')),
+        measure: (known, deadline) => measureTscKhz(join(imagesDir, 'tsc-khz'), known, deadline),
       })
       const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
         accelerator,

@@ -7,8 +7,10 @@ import { kernelStep } from './kernel.ts'
 import { currentProduct } from '../base/product.ts'
 import { guestMemoryStep } from './guest-memory.ts'
 import { readRecipes } from './recipe.ts'
+import { servicesStep } from './services.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
+import { tscKhzStep } from './tsc-khz.ts'
 import { withListenerStep } from './with-listener.ts'
 import { withTapStep } from './with-tap.ts'
 
@@ -29,6 +31,7 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     withTapStep(),
     withListenerStep(),
     jailStep(),
-    ...(currentProduct().isPacked ? [] : [consoleStep(), docsStep()]),
+    tscKhzStep(),
+    ...(currentProduct().isPacked ? [] : [servicesStep(), consoleStep(), docsStep()]),
   ]
 }

@@ -1,10 +1,12 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { Reply, Work } from './checkpoint-thread.ts'
 
 /** Maximum waiting calls of a thread. */
 const MAX_WAITING = 256
-const ENTRY = new URL('checkpoint-thread.ts', import.meta.url)
+/** Beside this module: its source, or in a bundle the compiled one. */
+const ENTRY = new URL(`checkpoint-thread${extname(import.meta.url)}`, import.meta.url)
 
 interface Waiting {
   readonly resolve: (answer: unknown) => void

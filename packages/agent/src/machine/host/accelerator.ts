@@ -5,7 +5,6 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { readHostBootId } from './boot-id.ts'
-import { measureTscKhz } from './tsc.ts'
 
 const MEASURE_MS = 30_000
 
@@ -48,19 +47,15 @@ export interface Choice {
   readonly retriesFailure: boolean
   /** @param lastCpu the model of this agent's existing guests */
   readonly probe: (lastCpu: string | null) => Promise<KvmResult>
-  readonly measure?: typeof measureTscKhz
+  /** Frequency of the host's time-stamp counter in kHz; `known` if it is the same counter. */
+  readonly measure: (known: number | undefined, deadline: Deadline) => Promise<number>
 }
 
 /**
  * Chooses between KVM and TCG by running guests: on some hosts /dev/kvm opens and creates vCPUs, but no guest ever boots.
  * Stores the result until the host's next boot.
  */
-export async function chooseAccelerator({
-  path,
-  wanted,
-  measure = measureTscKhz,
-  ...choice
-}: Choice): Promise<HostSpeed> {
+export async function chooseAccelerator({ path, wanted, measure, ...choice }: Choice): Promise<HostSpeed> {
   const kept = await readKept(path)
   const bootId = await readHostBootId()
   const tried = wanted === 'tcg' ? `${choice.tried} not wanted` : choice.tried

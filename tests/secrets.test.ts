@@ -280,7 +280,7 @@ describe('secrets', () => {
     for (const entry of await readdir('/proc')) {
       if (/^\d+$/.test(entry)) lines.push(await readFile(`/proc/${entry}/cmdline`, 'latin1').catch(() => ''))
     }
-    expect(lines.some((line) => line.includes('control/src/main.ts'))).toBe(true)
+    expect(lines.some((line) => line.includes('config/control.json'))).toBe(true)
     expect(found(lines.join('\n'))).toEqual([])
   })
 })

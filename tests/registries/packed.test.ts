@@ -137,12 +137,13 @@ describe('the tarball', () => {
         'bin/up',
         'package-lock.json',
         'packages/up/src/main.ts',
+        'services/control.js',
         'console/index.html',
         'docs/index.html',
       ]),
     )
     // Hashes in names may contain any letters, and the documentation shows programs that test something.
-    const plain = names.map((name) => name.replace('latest', '').replace(/^(console\/assets|docs)\/.*/, ''))
+    const plain = names.map((name) => name.replace('latest', '').replace(/^(console\/assets|docs|services)\/.*/, ''))
     expect(plain.filter((name) => /test|bench|node_modules|\.git/.test(name))).toEqual([])
     const lock = await execute('tar', ['-xzOf', join(place, 'release.tar.gz'), 'package-lock.json', '.npmrc'], {
       maxBuffer: 2 ** 24,

@@ -7,22 +7,25 @@ import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
 import { isRootless, type Lack, ROOTLESS_PACKAGES, rootlessLacks } from '../rootless/requirements.ts'
 
-/** Debian packages of the programs that Offshoot runs on the host. */
+/** Debian packages that Offshoot needs on every host, besides QEMU. */
+export const HOST_PACKAGES = [
+  'qemu-utils',
+  'e2fsprogs',
+  'mmdebstrap',
+  'nftables',
+  'iproute2',
+  'conntrack',
+  'gcc',
+  'libc6-dev',
+  'make',
+] as const
+
+/** Debian packages of QEMU, by the architecture of the host (`process.arch`). */
+export const QEMU_PACKAGES = { x64: 'qemu-system-x86', arm64: 'qemu-system-arm' } as const
+
 function neededPackages(): readonly string[] {
-  const qemu = process.arch === 'arm64' ? 'qemu-system-arm' : 'qemu-system-x86'
-  return [
-    qemu,
-    'qemu-utils',
-    'e2fsprogs',
-    'mmdebstrap',
-    'nftables',
-    'iproute2',
-    'conntrack',
-    'gcc',
-    'libc6-dev',
-    'make',
-    ...(isRootless() ? ROOTLESS_PACKAGES : []),
-  ]
+  const qemu = QEMU_PACKAGES[process.arch === 'arm64' ? 'arm64' : 'x64']
+  return [qemu, ...HOST_PACKAGES, ...(isRootless() ? ROOTLESS_PACKAGES : [])]
 }
 
 /**

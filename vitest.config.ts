@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           // The tests in tests/in-process need no VM: they run control and edge together in this process.
-          include: ['packages/*/src/**/*.test.ts', 'tests/in-process/**/*.test.ts'],
+          include: ['packages/*/src/**/*.test.ts', 'deploy/**/*.test.ts', 'tests/in-process/**/*.test.ts'],
           exclude: ['**/*.vm.test.ts'],
           globalSetup: ['packages/control/src/test/postgres-folder.ts'],
           testTimeout: 120_000,

@@ -34,6 +34,7 @@ export const SHORT_TITLES: Readonly<Record<string, string>> = {
   'docs/previews.md': 'Ports and previews',
   'docs/public-address.md': 'Public address and TLS',
   'docs/fleet.md': 'Several hosts',
+  'docs/kubernetes.md': 'Kubernetes or Nomad',
   'docs/rootless.md': 'Without root',
   'docs/sdk-python.md': 'SDK for Python',
   'docs/sdk.md': 'SDK for TypeScript',
@@ -63,7 +64,9 @@ export function outline(decisions: readonly string[], examples: readonly string[
     { title: 'Explanations', pages: docs('how-a-fork-works isolation emulation neighbours') },
     {
       title: 'Operations',
-      pages: docs('install public-address fleet kvm rootless backup recovery operators metrics telemetry jobs'),
+      pages: docs(
+        'install public-address fleet kubernetes kvm rootless backup recovery operators metrics telemetry jobs',
+      ),
     },
     { title: 'Reference', pages: docs('http-api errors events lists data-directory internal-api') },
     {

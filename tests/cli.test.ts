@@ -5,7 +5,8 @@ import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CommandLine, operatorEnv, PROGRAM } from './setup/cli.ts'
+import { CommandLine, PROGRAM } from './setup/cli.ts'
+import { cliHostCases } from './setup/cli-host-cases.ts'
 import { completeIn, completions, hasShell, SHELLS } from './setup/complete-in-shell.ts'
 import type { Offshoot } from './setup/offshoot.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'
@@ -164,30 +165,10 @@ describe('the workspace', () => {
     expect(await cli.run(['key', 'ls'])).toMatchObject({ code: 4, stdout: '' })
     await account('logout')
   })
+})
 
-  it('shows its hosts to an operator', async () => {
-    expect(await cli.run(['host', 'ls'])).toMatchObject({ code: 4 })
-    const env = operatorEnv(offshoot)
-    const shown = await cli.ok(['host', 'ls'], { env })
-    expect(shown).toMatch(/^[0-9a-f-]{36} +ready +\S+ +(?:tcg|kvm) +\d+ +.+iB of .+iB +.+iB of .+iB +1 +0 +0$/m)
-    const [host] = await cli.json(['host', 'ls'], { env })
-    expect(host).toMatchObject({ state: 'ready', sandboxes: 1, capacity: { cpus: expect.any(Number) } })
-  })
-
-  it('keeps new sandboxes away from a host while it is cordoned', async () => {
-    expect(await cli.run(['host', 'cordon', 'self'])).toMatchObject({ code: 4 })
-    const env = operatorEnv(offshoot)
-    expect(await cli.ok(['host', 'cordon', 'self'], { env })).toMatch(/^state +cordoned$/m)
-    const refused = await cli.run(['sandbox', 'create', '--template', 'minimal'])
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toContain('no available compute node')
-    expect(await cli.ok(['host', 'show', 'self'], { env })).toMatch(/^cordoned +20\d\d-/m)
-    expect(await cli.json(['host', 'uncordon', 'self'], { env })).toMatchObject({ state: 'ready', cordoned_at: null })
-    expect(await cli.run(['host', 'show', 'nothing'], { env })).toMatchObject({ code: 3 })
-    // Removing needs an agreement, and a host that has joined.
-    expect(await cli.run(['host', 'rm', 'nothing'], { env })).toMatchObject({ code: 2, stdout: '' })
-    expect(await cli.run(['host', 'rm', 'nothing', '--yes'], { env })).toMatchObject({ code: 3, stdout: '' })
-  })
+describe('hosts', () => {
+  cliHostCases(() => ({ cli, offshoot }))
 })
 
 describe('other programs', () => {

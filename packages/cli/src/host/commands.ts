@@ -1,4 +1,5 @@
 import { command, type Group, type Operand, YES } from '../frame/command.ts'
+import { keyValues } from '../frame/values.ts'
 
 const HOST: Operand = { form: '<host>', about: 'id of the host; self: the only one' }
 
@@ -9,9 +10,17 @@ export const host: Group = {
     command({
       name: 'ls',
       summary: 'List hosts with their state, capacity, use, and what runs there',
+      options: [
+        {
+          flags: '-l, --label <key=value>',
+          about: 'only hosts with this label (several)',
+          parse: keyValues('--label'),
+        },
+        { flags: '--zone <name>', about: 'only hosts in this zone' },
+      ],
       hasJson: true,
       hasQuiet: true,
-      examples: ['host ls'],
+      examples: ['host ls', 'host ls --label disk=nvme'],
       load: async () => import('./ls.ts'),
     }),
     command({
@@ -40,6 +49,24 @@ export const host: Group = {
       hasQuiet: true,
       examples: ['host uncordon self'],
       load: async () => import('./uncordon.ts'),
+    }),
+    command({
+      name: 'label',
+      summary: 'Set or remove labels of a host, which workspaces may require',
+      operands: [HOST, { form: '<label...>', about: 'KEY=VALUE sets a label, KEY- removes it' }],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host label self disk=nvme', 'host label self disk- gpu=none'],
+      load: async () => import('./label.ts'),
+    }),
+    command({
+      name: 'zone',
+      summary: 'Say which machines fail together with a host, such as those of a rack',
+      operands: [HOST, { form: '<zone>', about: 'name of the zone; -: none' }],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host zone self rack-1', 'host zone self -'],
+      load: async () => import('./zone.ts'),
     }),
     command({
       name: 'rm',

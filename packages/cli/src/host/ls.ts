@@ -11,13 +11,23 @@ export const STYLES: Readonly<Record<Host['state'], Style>> = {
   foreign: 'yellow',
 }
 
-export const run: Action = async (cli, { options }) => {
+interface Options {
+  readonly label?: Readonly<Record<string, string>>
+  readonly zone?: string
+}
+
+const HEADINGS = 'HOST,STATE,VERSION,RUNS ON,CPUS,MEMORY,DISK,SANDBOXES,INSTANCES,DATABASES,ZONE,LABELS'.split(',')
+
+export const run: Action<Options> = async (cli, { options }) => {
+  const { label = {}, zone } = options
   const api = operatorApi(cli)
-  const hosts = await api.list('GET /v1/admin/hosts', { query: { limit: 1000 }, signal: cli.signal }).all()
+  const wanted = Object.entries(label).map(([key, value]) => `${key}:${value}`)
+  const query = { limit: 1000, ...(wanted.length > 0 && { label: wanted }), ...(zone !== undefined && { zone }) }
+  const hosts = await api.list('GET /v1/admin/hosts', { query, signal: cli.signal }).all()
   const { out } = cli
   out.list(options, hosts, {
     id: ({ id }) => id,
-    headings: ['HOST', 'STATE', 'VERSION', 'RUNS ON', 'CPUS', 'MEMORY', 'DISK', 'SANDBOXES', 'INSTANCES', 'DATABASES'],
+    headings: HEADINGS,
     row: ({ capacity, used, ...host }) => [
       host.id,
       out.style(STYLES[host.state], host.state),
@@ -29,9 +39,18 @@ export const run: Action = async (cli, { options }) => {
       String(host.sandboxes),
       String(host.instances),
       String(host.databases),
+      host.zone ?? '',
+      labelsOf(host),
     ],
-    empty: 'There are no hosts.',
+    empty: wanted.length > 0 || zone !== undefined ? 'No host fits.' : 'There are no hosts.',
   })
+}
+
+/** `disk=nvme gpu=none`. */
+export function labelsOf({ labels }: Pick<Host, 'labels'>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ')
 }
 
 /** `1 GiB of 2 GiB`; empty if one is unknown. */

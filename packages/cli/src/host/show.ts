@@ -2,7 +2,7 @@ import type { Host } from '@offshoot/contract/host'
 import type { Cli } from '../frame/cli.ts'
 import { type Action, type Common, operand } from '../frame/command.ts'
 import { operatorApi } from '../frame/credential.ts'
-import { MIB, share, STYLES } from './ls.ts'
+import { labelsOf, MIB, share, STYLES } from './ls.ts'
 
 export const run: Action = async (cli, line) => {
   const path = { id: operand(line, 0) }
@@ -17,6 +17,8 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: Host): voi
     ['id', host.id],
     ['state', out.style(STYLES[host.state], host.state)],
     ['cordoned', host.cordoned_at],
+    ['zone', host.zone],
+    ['labels', labelsOf(host) || null],
     ['last heard', host.last_heard_at],
     ['address', host.url],
     ['version', `${host.version}, QEMU ${host.qemu_version}`],

@@ -20,6 +20,8 @@ export function parseFlags(argv: readonly string[]) {
         join: { type: 'string' },
         token: { type: 'string' },
         'host-address': { type: 'string' },
+        label: { type: 'string', multiple: true },
+        zone: { type: 'string' },
         yes: { type: 'boolean' },
         prepare: { type: 'boolean' },
         down: { type: 'boolean' },

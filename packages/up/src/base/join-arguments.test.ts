@@ -14,7 +14,12 @@ describe('the arguments of a join', () => {
     [['--join', 'https://a', '--host-address', '192.0.2.1:1'], {}, 'https://a', null, '192.0.2.1', 1],
     [['--join', 'https://a', '--host-address', '[2001:db8::1]:443'], {}, 'https://a', null, '2001:db8::1', 443],
   ])('are read from %j', (args, env, url, token, host, port) => {
-    expect(parse(args, env)).toEqual({ url, token, address: { host, port } })
+    expect(parse(args, env)).toEqual({ url, token, address: { host, port }, labels: {}, zone: null })
+  })
+
+  it('may have labels and a zone', () => {
+    const args = ['--join', 'https://a', '--label', 'disk=nvme', '--label', 'gpu=none', '--zone', 'rack-1']
+    expect(parse(args)).toMatchObject({ labels: { disk: 'nvme', gpu: 'none' }, zone: 'rack-1' })
   })
 
   it.each([
@@ -23,6 +28,13 @@ describe('the arguments of a join', () => {
     [['--join', 'http://api.example.com']],
     [['--token', 't']],
     [['--host-address', 'a']],
+    [['--label', 'disk=nvme']],
+    [['--zone', 'a']],
+    [['--join', 'https://a', '--label', 'disk']],
+    [['--join', 'https://a', '--label', 'Disk=nvme']],
+    [['--join', 'https://a', '--label', 'disk=']],
+    [['--join', 'https://a', '--zone', '']],
+    [['--join', 'https://a', '--zone', 'x'.repeat(64)]],
     [['--join', 'https://a', '--host-address', 'a:0']],
     [['--join', 'https://a', '--host-address', 'a:70000']],
     [['--join', 'https://a', '--host-address', '[a]']],

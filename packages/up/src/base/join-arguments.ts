@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { type HostLabels, hostLabels, hostZone } from '@offshoot/contract/host-label'
+import type { z } from 'zod'
 import { DOMAIN } from './addresses.ts'
 import type { Flags } from './flags.ts'
 import { UsageError } from './usage-error.ts'
@@ -20,16 +22,41 @@ export interface JoinArguments {
   /** `null`: this host has joined before. */
   readonly token: string | null
   readonly address: HostAddress
+  /** What the host says of itself when it joins. Later, operators change it. */
+  readonly labels: HostLabels
+  readonly zone: string | null
 }
 
-/** `--join URL [--token TOKEN] [--host-address HOST[:PORT]]`. @throws UsageError */
+/** Flags that are for a join alone. */
+const OF_JOIN = ['token', 'host-address', 'label', 'zone'] as const
+
+/** `--join URL [--token TOKEN] [--host-address HOST[:PORT]] [--label KEY=VALUE]… [--zone ZONE]`. @throws UsageError */
 export function parseJoin(values: Flags, env: Readonly<NodeJS.ProcessEnv>): JoinArguments | null {
-  const { join, token, 'host-address': address } = values
+  const { join, token, 'host-address': address, label = [], zone } = values
   if (join === undefined) {
-    if (token !== undefined || address !== undefined) throw new UsageError('--token and --host-address go with --join')
+    const lone = OF_JOIN.find((name) => values[name] !== undefined)
+    if (lone !== undefined) throw new UsageError(`--${lone} goes with --join`)
     return null
   }
-  return { url: parseUrl(join), token: token ?? (env['OFFSHOOT_JOIN_TOKEN'] || null), address: parseAddress(address) }
+  return {
+    url: parseUrl(join),
+    token: token ?? (env['OFFSHOOT_JOIN_TOKEN'] || null),
+    address: parseAddress(address),
+    labels: parsed(hostLabels('--label'), Object.fromEntries(label.map((text) => splitLabel(text)))),
+    zone: zone === undefined ? null : parsed(hostZone('--zone'), zone),
+  }
+}
+
+function splitLabel(text: string): [key: string, value: string] {
+  const at = text.indexOf('=')
+  if (at === -1) throw new UsageError(`--label must be KEY=VALUE, not "${text}"`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new UsageError(result.error.issues[0]?.message ?? 'invalid')
 }
 
 function parseUrl(text: string): string {

@@ -5,7 +5,7 @@ export function usage({ command, subcommands, dataDirText, doctor }: Product): s
   const indent = ' '.repeat(`Usage: ${command} `.length)
   return `Usage: ${command} [--data-dir DIR] [--port N] [--edge-port N] [--database-port N] [--e2b-port N]
 ${indent}[--ssh-port N] [--images-dir DIR] [--accelerator auto|kvm|tcg] [--yes]
-${indent}[--join URL [--token TOKEN] [--host-address HOST[:PORT]]]
+${indent}[--join URL [--token TOKEN] [--host-address HOST[:PORT]] [--label K=V]... [--zone ZONE]]
 ${indent}[--prepare | --down | --sign-in-link | --doctor [--json]] [--help]
 
 Installs what Offshoot needs on this machine, starts it and stays in the foreground. Ctrl-C stops the services; VMs keep
@@ -24,6 +24,8 @@ running.
   --token TOKEN      from offshoot host token; OFFSHOOT_JOIN_TOKEN does the same
   --host-address A   HOST or HOST:PORT at which the service reaches this machine (default: this machine's address on
                      the way to URL, and port 7443)
+  --label K=V        a label of this host, which workspaces may require (several); operators change it later
+  --zone ZONE        name of the machines that fail together with this one, such as a rack
   --yes              install missing Debian packages without asking
   --prepare          build the images and start nothing; with --data-dir, also create the database, the first user and
                      the snapshots of templates

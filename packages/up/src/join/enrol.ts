@@ -20,12 +20,17 @@ const ANSWER_WITHIN_MS = 30_000
  * @throws SetupFailure if control refuses or cannot be reached
  */
 export async function enrol(layout: DataLayout, join: JoinArguments, cancelled: AbortSignal): Promise<Membership> {
-  const { url, token } = join
+  const { url, token, labels, zone } = join
   if (token === null) throw new SetupFailure('--join needs a token: an operator makes one with offshoot host token.')
   const files = hostFiles(layout)
   const key = await keptKey(files.firstKey)
   const { host, port } = await addressFor(url, join.address, cancelled)
-  const body = { request: await certificateRequest(key), url: `https://${isIPv6(host) ? `[${host}]` : host}:${port}` }
+  const body = {
+    request: await certificateRequest(key),
+    url: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+    ...(Object.keys(labels).length > 0 && { labels }),
+    ...(zone !== null && { zone }),
+  }
   const deadline = Deadline.after(ANSWER_WITHIN_MS, `an answer of ${url}`, cancelled)
   const answer = await askControl(`${url}${HOST_JOIN_PATH}`, { token, body }, deadline)
   const joined = joinedHost.parse(answer)

@@ -71,6 +71,8 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await expect(offshoot.create({ template: 'minimal' })).rejects.toThrow('no available compute node')
     await page.getByRole('link', { name: 'All hosts' }).click()
     await page.getByRole('table', { name: 'Hosts' }).getByText('cordoned').waitFor()
+    // The page reads the hosts again, and its button is grey meanwhile.
+    await page.locator('[aria-busy]').waitFor({ state: 'detached' })
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
     await page.getByRole('table', { name: 'Hosts' }).getByRole('link').click()
     await about.getByRole('button', { name: 'Uncordon' }).click()
@@ -78,6 +80,33 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     const { id } = await offshoot.create({ template: 'minimal' })
     await offshoot.delete(id)
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
+  })
+
+  it('gives a host labels and a zone', async () => {
+    const { console } = world()
+    const { page } = console
+    const about = page.getByRole('region', { name: 'About' })
+    await about.getByRole('button', { name: 'Labels and zone' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Labels', { exact: true }).fill('disk')
+    await dialog.getByText('Each line must be key=value').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await dialog.getByLabel('Labels', { exact: true }).fill('disk=nvme\ngpu=none')
+    await dialog.getByLabel('Zone').fill('rack-1')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await about.getByText('gpu=none').waitFor()
+    await page.getByRole('link', { name: 'All hosts' }).click()
+    const table = page.getByRole('table', { name: 'Hosts' })
+    await table.getByText('disk=nvme').waitFor()
+    await page.locator('[aria-busy]').waitFor({ state: 'detached' })
+    expect(await table.getByText('rack-1').isVisible()).toBe(true)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await table.getByRole('link').click()
+    await about.getByRole('button', { name: 'Labels and zone' }).click()
+    await dialog.getByLabel('Labels', { exact: true }).fill('')
+    await dialog.getByLabel('Zone').fill('')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await about.getByText('gpu=none').waitFor({ state: 'detached' })
   })
 
   it('lists jobs and workspaces, and suspends a workspace for a while', async () => {

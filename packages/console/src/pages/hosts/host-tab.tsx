@@ -10,8 +10,9 @@ import { type Column, Table } from '../../ui/table.tsx'
 import { bytes, Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
 import { CordonButton } from './cordon-button.tsx'
+import { DescribeButton } from './describe-button.tsx'
 import { diskQuery, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
-import { diskOf, HostState, memoryOf } from './hosts-tab.tsx'
+import { diskOf, HostState, Labels, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
 import { type VmFigures, vmsOf } from './samples.ts'
 import { Ghost } from 'lucide-react'
@@ -35,11 +36,14 @@ export function HostTab() {
             return <Panel icon={<Ghost size={28} aria-hidden />} title="No such host" role="alert" />
           return (
             <>
-              <Section title="About">
+              <Section title="About" actions={<DescribeButton host={host} />}>
                 <Facts
                   facts={{
                     Id: <span className="font-mono text-xs break-all">{id}</span>,
                     State: <HostState state={host.state} />,
+                    Zone: host.zone ?? 'none',
+                    Labels:
+                      Object.keys(host.labels).length === 0 ? 'none' : <Labels labels={host.labels} zone={null} />,
                     Address: host.url,
                     Version: `${host.version}, QEMU ${host.qemu_version}`,
                     Accelerator:

@@ -7,6 +7,7 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes } from '../../ui/time.tsx'
+import { labelLines } from './host-labels.ts'
 import { type Host, hostsQuery } from './host-queries.ts'
 import { JoinButton } from './join-button.tsx'
 import { useOperator } from './operator-context.ts'
@@ -16,6 +17,22 @@ const MIB = 1024 ** 2
 
 export function HostState({ state }: { readonly state: Host['state'] }) {
   return <Badge tone={STATES[state]}>{state}</Badge>
+}
+
+/** The zone and the labels of a host; nothing if it has none. */
+export function Labels({ labels, zone }: Pick<Host, 'labels' | 'zone'>) {
+  const lines = labelLines(labels)
+  if (zone === null && lines.length === 0) return null
+  return (
+    <span className="mt-1 flex min-w-0 flex-wrap gap-1">
+      {zone !== null && <Badge tone="accent">{zone}</Badge>}
+      {lines.map((line) => (
+        <span key={line} className="rounded-full bg-raised px-2 py-0.5 text-xs font-medium break-all text-muted">
+          {line}
+        </span>
+      ))}
+    </span>
+  )
 }
 
 export const memoryOf = ({ used, capacity }: Host) =>
@@ -29,12 +46,13 @@ export const diskOf = ({ used, capacity }: Host) =>
 const COLUMNS: readonly Column<Host>[] = [
   {
     title: 'Host',
-    cell: ({ id, url }) => (
+    cell: ({ id, url, zone, labels }) => (
       <span className="flex min-w-0 flex-col">
         <Link to="/hosts/host/$id" params={{ id }} className="font-mono text-xs break-all">
           {id}
         </Link>
         <span className="plaintext text-xs text-muted">{url}</span>
+        <Labels labels={labels} zone={zone} />
       </span>
     ),
   },

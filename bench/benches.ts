@@ -6,6 +6,7 @@ import { consoleEventToPage, consoleFirstPaint, consoleTerminalPrompt, lineageFr
 import { idleDensity } from './density-benches.ts'
 import { e2bFirstOutput } from './e2b-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
+import { fleetOf1000 } from './fleet-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { hibernateAgain } from './hibernate-again-bench.ts'
 import { hibernatedCost } from './hibernated-benches.ts'
@@ -41,6 +42,8 @@ export interface Bench {
   readonly run: (offshoot: Offshoot) => Promise<Record<string, Figure>>
   /** Milliseconds after which it counts as hung, if {@link BENCH_MS} is too short. */
   readonly withinMs?: number
+  /** It needs no server: it starts what it measures. */
+  readonly isStandalone?: true
 }
 
 /** In the order of a full run. */
@@ -97,6 +100,18 @@ export const benches: readonly Bench[] = [
   { names: ['quota_race'], run: quotaRace },
   { names: ['ttl_lateness_ms'], run: ttlLateness },
   { names: ['jobs_idle_queries_per_s'], run: idleQueries },
+  {
+    names: [
+      'place_1000_hosts_ms',
+      'list_100000_ms',
+      'records_projected_per_s',
+      'control_fleet_mib',
+      'control_fleet_idle_cpu',
+    ],
+    run: async () => fleetOf1000(),
+    withinMs: 4 * BENCH_MS,
+    isStandalone: true,
+  },
   { names: ['noisy_neighbour', 'noisy_neighbour_events', 'noisy_neighbour_usage'], run: noisyNeighbour },
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },
   { names: ['template_build_tar_500mib'], run: templateBuild },

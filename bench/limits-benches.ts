@@ -18,6 +18,7 @@ import { mintApiKey } from '@offshoot/control/kinds/orgs/identity/api-key'
 import { insertApiKey } from '@offshoot/control/kinds/orgs/identity/api-key-statements'
 import { insertMember, insertWorkspace } from '@offshoot/control/kinds/orgs/identity/membership-statements'
 import { FakeAgent } from '@offshoot/control/test/fake-agent'
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { type Figure, Samples } from './measure.ts'
@@ -128,7 +129,7 @@ export async function quotaRace(offshoot: Offshoot): Promise<Record<string, Figu
   const app = await createServer(control)
   try {
     const url = await app.listen({ host: '127.0.0.1', port: 0 })
-    const key = await freeWorkspace(control.database)
+    const { key } = await makeWorkspace(control.database.pool)
     while (!control.fleet.agents.every(({ isReachable }) => isReachable)) await delay(10)
     const body = JSON.stringify({ template: 'base' })
     const headers = { authorization: `Bearer ${key}` }
@@ -151,8 +152,9 @@ export async function quotaRace(offshoot: Offshoot): Promise<Record<string, Figu
   }
 }
 
-async function freeWorkspace({ pool }: Database): Promise<string> {
-  const name = `race-${randomUUID()}`
+/** A workspace on the default plan, with an API key. */
+export async function makeWorkspace(pool: Pool): Promise<{ id: string; key: string }> {
+  const name = `bench-${randomUUID()}`
   const { rows } = await pool.query<{ id: string }>(
     `insert into "user" (name, email, "emailVerified") values ($1, $2, true) returning id`,
     [name, `${name}@example.com`],
@@ -162,8 +164,8 @@ async function freeWorkspace({ pool }: Database): Promise<string> {
   if (workspace === undefined || userId === undefined) throw new Error('an insert gave no row')
   await insertMember(pool, workspace.id, userId, 'owner')
   const { key, prefix, hash } = mintApiKey()
-  await insertApiKey(pool, prefix, hash, workspace.id, 'race', userId, null, null)
-  return key
+  await insertApiKey(pool, prefix, hash, workspace.id, 'bench', userId, null, null)
+  return { id: workspace.id, key }
 }
 
 /** Sandboxes that are created, paused, resumed, paused again and deleted, interleaved as on a busy agent. */
@@ -192,7 +194,7 @@ export async function configOf({ dataDir }: Offshoot): Promise<ControlConfig> {
 export async function newWorkspaceKey(offshoot: Offshoot): Promise<string> {
   const database = await openDatabaseOf(offshoot)
   try {
-    return await freeWorkspace(database)
+    return (await makeWorkspace(database.pool)).key
   } finally {
     await database.close()
   }

@@ -4,6 +4,7 @@
  *
  * Each bench runs in a child process, so one that fails or hangs does not end the others. Exits with 1 if any failed.
  */
+import { mkdir } from 'node:fs/promises'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { findRegistries } from '../tests/setup/registries.ts'
 import { gitHostException } from './app-benches.ts'
@@ -67,6 +68,7 @@ async function runEach(chosen: readonly Bench[], offshoot: Offshoot, results: Re
       await results.add(await runInChild(bench, offshoot.dataDir, { withinMs, roundsMs, stop: stop.signal }))
     } catch (error) {
       results.fail(name, error)
+      if (bench.isStandalone) continue
       await emptyWorkspace(offshoot).catch((cause: unknown) => console.error('not emptied:', cause))
     }
     console.error(`  took ${Math.round((performance.now() - beganAt) / 1000)} s`)
@@ -84,14 +86,16 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
     ownImages: isFresh,
     env: { OFFSHOOT_EGRESS_ALLOW: [TEST_HOST_EXCEPTION, gitHostException(), ...registries.exceptions].join(',') },
   })
+  const chosen = benches.filter(({ names }) => names.some(isWanted))
   try {
-    const fresh = await seconds(async () => offshoot.up())
-    if (isFresh) await results.add({ fresh_setup_s: fresh })
+    if (SETUP.some(isWanted) || chosen.some((bench) => !bench.isStandalone)) {
+      const fresh = await seconds(async () => offshoot.up())
+      if (isFresh) await results.add({ fresh_setup_s: fresh })
+    } else await mkdir(offshoot.dataDir, { recursive: true, mode: 0o711 })
     if (isWanted('restart_s')) {
       await offshoot.stop()
       await results.add({ restart_s: await seconds(async () => offshoot.up()) })
     }
-    const chosen = benches.filter(({ names }) => names.some(isWanted))
     await runEach(chosen, offshoot, results, wanted.size === 0 ? FULL_RUN_ROUNDS_MS : null)
   } catch (error) {
     results.fail('set-up', error)

@@ -14,7 +14,8 @@ async function answerOf(): Promise<BenchAnswer> {
     const { benches } = (await import(module)) as { benches: readonly Bench[] }
     const bench = benches.find(({ names }) => names[0] === name)
     if (bench === undefined) throw new Error(`no bench is called ${name}`)
-    return { figures: await bench.run(await Offshoot.attach(dataDir)) }
+    const offshoot = bench.isStandalone ? Offshoot.at(dataDir) : await Offshoot.attach(dataDir)
+    return { figures: await bench.run(offshoot) }
   } catch (error) {
     return { reason: error instanceof Error ? (error.stack ?? error.message) : String(error) }
   }

@@ -25,6 +25,7 @@ export interface FakeAgentOptions {
   readonly templates?: readonly string[]
   /** Keeps the sandboxes and the log over a restart, as a real agent's disk does. */
   readonly state?: FakeAgentState
+  readonly host?: string
   readonly port?: number
   /** With a certificate the agent speaks TLS, and expects one of the caller. */
   readonly tls?: TlsIdentity
@@ -101,7 +102,7 @@ export class FakeAgent {
 
   static async start(options: FakeAgentOptions = {}): Promise<FakeAgent> {
     const agent = new FakeAgent(options)
-    await new Promise<void>((resolve) => agent.#server.listen(options.port ?? 0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => agent.#server.listen(options.port ?? 0, options.host ?? '127.0.0.1', resolve))
     return agent
   }
 
@@ -110,7 +111,7 @@ export class FakeAgent {
   }
 
   get url(): string {
-    return `${this.#isTls ? 'https' : 'http'}://127.0.0.1:${this.port}`
+    return `${this.#isTls ? 'https' : 'http'}://${(this.#server.address() as AddressInfo).address}:${this.port}`
   }
 
   /** Ends at once, with all connections, as with `kill -9`. */

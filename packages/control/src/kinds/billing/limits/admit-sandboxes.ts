@@ -9,6 +9,17 @@ import { accountOfWorkspace, type AccountRow, lockAccount } from '../../orgs/ide
 import { holdingsOf, noteCreates } from './quota-statements.ts'
 import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
 
+/** What the plan may limit about sandboxes. */
+const CAPS = [
+  'sandboxes',
+  'createsPerHour',
+  'cpu',
+  'memoryMib',
+  'monthlyCpuSeconds',
+  'monthlyBudgetMicroUsd',
+  'monthlyCreditMicroUsd',
+] as const satisfies readonly (keyof Plan)[]
+
 /** The requested sandboxes, all of one size. */
 export interface Wanted {
   readonly ids: readonly string[]
@@ -70,6 +81,6 @@ function throwIfRefused(account: AccountRow): void {
   if (refusal !== null) throw refusal
 }
 
-function hasCaps({ volumes: _volumes, orgs: _orgs, seats: _seats, sandboxLimits: _limits, ...caps }: Plan): boolean {
-  return Object.values(caps).some((cap) => cap !== null)
+function hasCaps(plan: Plan): boolean {
+  return CAPS.some((cap) => plan[cap] !== null)
 }

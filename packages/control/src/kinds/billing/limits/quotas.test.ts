@@ -174,6 +174,20 @@ describe('quotas', () => {
     expect(exec.status).toBe(200)
   })
 
+  it('ask nothing of a plan without limits: its creates do not wait for the account', async () => {
+    const tenant = await harness.tenant(control, 'unlimited')
+    await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'self-hosted')
+    const client = await harness.pool.connect()
+    try {
+      await client.query('begin')
+      await client.query('select from workspace_accounts where workspace_id = $1 for update', [tenant.workspaceId])
+      expect((await create(tenant)).status).toBe(201)
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
+  })
+
   it('knows no plan for a workspace that is not there', async () => {
     await expect(setPlan(harness.pool, randomUUID() as WorkspaceId, 'pro')).rejects.toMatchObject({ status: 404 })
   })

@@ -76,8 +76,11 @@ describe('records of a log', () => {
               } as const
               return { seq: n + 1, number: n + 1, workspace_id: workspaceId, event }
             })
-            for (let from = 0; from < records.length; from += batch)
-              await applyRecords(harness.pool, hooks, state.agentId, records.slice(from, from + batch))
+            for (let from = 0; from < records.length; from += batch) {
+              const piece = records.slice(from, from + batch)
+              const log = { agentId: state.agentId, records: piece, lastSeq: piece.at(-1)?.seq ?? 0 }
+              await applyRecords(harness.pool, hooks, [log])
+            }
             const { rows } = await harness.pool.query(
               `select array_position($2, id) as sandbox, status, boot_ms, boot_mode, guest_ip, last_event_seq::int,
                  parent_id is null as is_promoted from sandboxes where agent_id = $1 order by 1`,

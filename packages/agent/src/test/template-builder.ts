@@ -46,8 +46,9 @@ export class TemplateBuilder {
     return build
   }
 
+  /** @throws Error with the end of the agent's log if it takes too long */
   async untilEnded(id: string): Promise<AgentBuild> {
-    return eventually(
+    const ended = eventually(
       'the end of a build',
       async () => {
         const build = await this.get(id)
@@ -55,6 +56,9 @@ export class TemplateBuilder {
       },
       BUILD_MS,
     )
+    return ended.catch((error: unknown) => {
+      throw new Error(`${String(error)}\n${this.agent.log.slice(-4000)}`, { cause: error })
+    })
   }
 
   /** The whole log, as server-sent events. */

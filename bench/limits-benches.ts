@@ -98,13 +98,11 @@ export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, F
       },
     ]
     const records = history(agentId)
-    const apply = async (from: number) => {
-      const batch = records.slice(from, from + LEDGER_BATCH)
-      await applyRecords(database.pool, hooks, [{ agentId, records: batch, lastSeq: from + batch.length }])
-    }
-    await apply(0)
+    await applyRecords(database.pool, hooks, agentId, records.slice(0, LEDGER_BATCH))
     const startedAt = performance.now()
-    for (let from = LEDGER_BATCH; from < records.length; from += LEDGER_BATCH) await apply(from)
+    for (let from = LEDGER_BATCH; from < records.length; from += LEDGER_BATCH) {
+      await applyRecords(database.pool, hooks, agentId, records.slice(from, from + LEDGER_BATCH))
+    }
     const rate = new Samples()
     rate.add(((records.length - LEDGER_BATCH) * 1000) / (performance.now() - startedAt))
     return { ledger_events_s: rate.figure('1/s') }

@@ -34,6 +34,15 @@ describe('records of a log', () => {
   })
   afterAll(() => harness.stop())
 
+  const addSandboxes = (agentId: string, ids: readonly string[], seqs: readonly number[] = ids.map(() => 0)) =>
+    harness.pool.query(
+      `insert into sandboxes (id, workspace_id, agent_id, creator, template, status, cpu, memory_mb, persistent,
+         ttl_seconds, idle_timeout_seconds, expires_at, parent_id, last_event_seq)
+       select id, $1, $2, 0, 'base', 'creating', 1, 512, false, 1, 1, now(), $1, seq
+       from unnest($3::uuid[], $4::bigint[]) as t (id, seq)`,
+      [workspaceId, agentId, ids, seqs],
+    )
+
   it('leave rows as a batch as they do one after the other', async () => {
     const record = fc.record({
       sandbox: fc.nat(2),
@@ -56,13 +65,7 @@ describe('records of a log', () => {
             const state = new FakeAgentState()
             await harness.pool.query(`insert into agents (id, url, info) values ($1, 'x', '{}')`, [state.agentId])
             const ids = known.map(() => randomUUID())
-            await harness.pool.query(
-              `insert into sandboxes (id, workspace_id, agent_id, creator, template, status, cpu, memory_mb, persistent,
-                 ttl_seconds, idle_timeout_seconds, expires_at, parent_id, last_event_seq)
-               select id, $1, $2, 0, 'base', 'creating', 1, 512, false, 1, 1, now(), $1, seq
-               from unnest($3::uuid[], $4::bigint[]) as t (id, seq)`,
-              [workspaceId, state.agentId, ids, known],
-            )
+            await addSandboxes(state.agentId, ids, known)
             const records = entries.map(({ sandbox, type, metadata }, n): AgentRecord => {
               const sandbox_id = ids[sandbox] ?? ''
               const event = {
@@ -76,11 +79,8 @@ describe('records of a log', () => {
               } as const
               return { seq: n + 1, number: n + 1, workspace_id: workspaceId, event }
             })
-            for (let from = 0; from < records.length; from += batch) {
-              const piece = records.slice(from, from + batch)
-              const log = { agentId: state.agentId, records: piece, lastSeq: piece.at(-1)?.seq ?? 0 }
-              await applyRecords(harness.pool, hooks, [log])
-            }
+            for (let from = 0; from < records.length; from += batch)
+              await applyRecords(harness.pool, hooks, state.agentId, records.slice(from, from + batch))
             const { rows } = await harness.pool.query(
               `select array_position($2, id) as sandbox, status, boot_ms, boot_mode, guest_ip, last_event_seq::int,
                  parent_id is null as is_promoted from sandboxes where agent_id = $1 order by 1`,
@@ -93,5 +93,19 @@ describe('records of a log', () => {
       ),
       { numRuns: 40 },
     )
+  })
+
+  it('do not hold up new sandboxes of their host', async () => {
+    const { agentId } = new FakeAgentState()
+    await harness.pool.query(`insert into agents (id, url, info) values ($1, 'y', '{}')`, [agentId])
+    const added = Promise.withResolvers<unknown>()
+    const meanwhile: AgentHooks = {
+      applyRecords: async () => {
+        void addSandboxes(agentId, [randomUUID()]).then(added.resolve, added.reject)
+        await added.promise
+      },
+    }
+    await applyRecords(harness.pool, [meanwhile], agentId, [], 1)
+    expect(await added.promise).toMatchObject({ rowCount: 1 })
   })
 })

@@ -4,60 +4,40 @@ import { bootMode } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import { storable } from '../platform/db/storable.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { lockCursorsForRecords, setAgentCursors } from './agent-statements.ts'
+import { lockCursorForRecords, setAgentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
 
-/** Records of one agent's log, in its order. */
-export interface AgentRecords {
-  readonly agentId: string
-  readonly records: readonly AgentRecord[]
-  /** The new cursor. It may be above the last record, if later ones were skipped as unreadable. */
-  readonly lastSeq: number
-}
-
 /**
- * Applies records of several agents' logs, each exactly once, and moves the cursors in the same transaction. Records may
+ * Applies records of one agent's log, each exactly once, and moves the cursor in the same transaction. Records may
  * arrive twice, out of order across processes, or again after a crash; then they are at or below the cursor and are
  * skipped.
  *
- * @param logs each of another agent
+ * @param agent `isTrusted`: it runs on control's own machine. Records of another one count for its own sandboxes only
+ * @param lastSeq the new cursor. It may be above the last record, if later ones were skipped as unreadable
+ * @returns the cursor afterwards
  */
 export async function applyRecords(
   pool: pg.Pool,
   kinds: readonly AgentHooks[],
-  logs: readonly AgentRecords[],
-): Promise<void> {
-  const all = logs.flatMap(({ records }) => records)
-  for (const { prepareRecords } of kinds) await prepareRecords?.(all)
-  await transaction(pool, async (client) => {
-    const locked = await lockCursorsForRecords(
-      client,
-      logs.map(({ agentId }) => agentId),
-    )
-    const cursors = new Map(locked.map(({ id, cursor }) => [id, cursor]))
-    const fresh = logs.flatMap((log) => freshOf(log, cursors.get(log.agentId)))
-    if (fresh.length === 0) return
-    const seen = await withoutHidden(
-      client,
-      kinds,
-      fresh.flatMap(({ records }) => records),
-    )
+  agentId: string,
+  records: readonly AgentRecord[],
+  lastSeq = records.at(-1)?.seq ?? 0,
+): Promise<number> {
+  for (const { prepareRecords } of kinds) await prepareRecords?.(records)
+  return transaction(pool, async (client) => {
+    const [agent] = await lockCursorForRecords(client, agentId)
+    if (agent === undefined) throw new Error(`no agent ${agentId}`)
+    const fresh = records.filter(({ seq }) => seq > agent.cursor)
+    if (lastSeq <= agent.cursor) return agent.cursor
+    const seen = await withoutHidden(client, kinds, fresh)
     for (const each of kinds) await each.applyRecords?.(client, seen)
-    await setAgentCursors(
-      client,
-      fresh.map(({ agentId }) => agentId),
-      fresh.map(({ lastSeq }) => lastSeq),
-    )
+    await setAgentCursor(client, agentId, lastSeq)
     // Last, because requests that change a sandbox wait for as long as this transaction locks its row.
-    await applyToRows(client, fresh)
+    await applyToRows(client, agentId, fresh)
+    return lastSeq
   })
-}
-
-function freshOf({ agentId, records, lastSeq }: AgentRecords, cursor: number | undefined): AgentRecords[] {
-  if (cursor === undefined) throw new Error(`no agent ${agentId}`)
-  return lastSeq <= cursor ? [] : [{ agentId, records: records.filter(({ seq }) => seq > cursor), lastSeq }]
 }
 
 async function withoutHidden(
@@ -71,31 +51,27 @@ async function withoutHidden(
   return records.filter(({ event }) => !hidden.has(event.sandbox_id))
 }
 
-async function applyToRows(client: pg.PoolClient, logs: readonly AgentRecords[]): Promise<void> {
-  const statuses = []
-  for (const { agentId, records } of logs) {
-    const known = records.filter(({ event }) => isUuid(event.sandbox_id))
-    const promoted = known.filter(({ event }) => event.type === 'fork_tree.promoted')
-    if (promoted.length > 0) {
-      await applyPromoted(
-        client,
-        promoted.map(({ event }) => event.sandbox_id),
-        agentId,
-      )
-    }
-    statuses.push(...known.flatMap((record) => statusOf(agentId, record)))
+async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {
+  const known = records.filter(({ event }) => isUuid(event.sandbox_id))
+  const promoted = known.filter(({ event }) => event.type === 'fork_tree.promoted')
+  if (promoted.length > 0) {
+    await applyPromoted(
+      client,
+      promoted.map(({ event }) => event.sandbox_id),
+      agentId,
+    )
   }
-  if (statuses.length > 0) await applyStatuses(client, JSON.stringify(statuses, storable))
+  const statuses = known.flatMap(statusOf)
+  if (statuses.length > 0) await applyStatuses(client, agentId, JSON.stringify(statuses, storable))
 }
 
-function statusOf(agentId: string, { seq, event }: AgentRecord) {
+function statusOf({ seq, event }: AgentRecord) {
   const status = STATUS_AFTER[event.type]
   if (status === null) return []
   const { boot_ms, boot_mode, guest_ip } = event.metadata
   const mode = bootMode.safeParse(boot_mode)
   return [
     {
-      agent_id: agentId,
       id: event.sandbox_id,
       seq,
       status,

@@ -3,19 +3,19 @@ import { REDELIVERED } from '../platform/db/redelivered.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /**
- * Applies a batch of agents' logs to the sandboxes' rows. Of each sandbox, only records above the row's
+ * Applies a batch of an agent's log to the sandboxes' rows. Of each sandbox, only records above the row's
  * `last_event_seq` count, as if they were applied one after the other. Status `removed` deletes the row; `null` leaves
  * a column as it is. Rows are locked in order of their ids, which prevents deadlocks.
  *
- * @param records JSON: `[{agent_id, id, seq, status, boot_ms, boot_mode, guest_ip}]`. A record counts for sandboxes of its agent
+ * @param records JSON: `[{id, seq, status, boot_ms, boot_mode, guest_ip}]`
  */
-export const applyStatuses = statement<never, [records: string]>(
+export const applyStatuses = statement<never, [agentId: string, records: string]>(
   'apply-statuses',
   `with record as materialized (
-     select * from jsonb_to_recordset($1) as r
-       (agent_id text, id uuid, seq bigint, status text, boot_ms integer, boot_mode text, guest_ip text)
+     select * from jsonb_to_recordset($2) as r
+       (id uuid, seq bigint, status text, boot_ms integer, boot_mode text, guest_ip text)
    ), row as materialized (
-     select id, agent_id, last_event_seq from sandboxes where (id, agent_id) in (select id, agent_id from record)
+     select id, last_event_seq from sandboxes where agent_id = $1 and id in (select id from record)
      order by id for update
    ), outcome as materialized (
      select row.id, max(r.seq) as seq, bool_or(r.status = 'removed') as is_removed,
@@ -23,7 +23,7 @@ export const applyStatuses = statement<never, [records: string]>(
        (array_agg(r.boot_ms order by r.seq desc) filter (where r.boot_ms is not null))[1] as boot_ms,
        (array_agg(r.boot_mode order by r.seq desc) filter (where r.boot_mode is not null))[1] as boot_mode,
        (array_agg(r.guest_ip order by r.seq desc) filter (where r.guest_ip is not null))[1] as guest_ip
-     from row join record r on r.id = row.id and r.agent_id = row.agent_id and r.seq > row.last_event_seq group by row.id
+     from row join record r on r.id = row.id and r.seq > row.last_event_seq group by row.id
    ), removed as (
      delete from sandboxes s using outcome o where s.id = o.id and o.is_removed
    )

@@ -270,8 +270,7 @@ describe('rows follow the agent', () => {
           for (const [from, count] of slices) {
             const begin = Math.min(from, applied)
             const piece = records.slice(begin, begin + count)
-            const log = { agentId: state.agentId, records: piece, lastSeq: piece.at(-1)?.seq ?? 0 }
-            const apply = () => applyRecords(harness.pool, agentHooks(control.control), [log])
+            const apply = () => applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece)
             await Promise.all([apply(), apply()])
             applied = Math.max(applied, Math.min(begin + count, records.length))
             const { rows } = await harness.pool.query(

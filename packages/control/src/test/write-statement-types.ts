@@ -17,7 +17,6 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   timestamp: 'string | Date',
   timestamptz: 'string | Date',
   uuid: 'string',
-  _int8: 'readonly number[]',
   _text: 'readonly string[]',
   _timestamptz: 'readonly Date[]',
   _uuid: 'readonly string[]',

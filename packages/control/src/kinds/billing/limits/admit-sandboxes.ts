@@ -9,17 +9,6 @@ import { accountOfWorkspace, type AccountRow, lockAccount } from '../../orgs/ide
 import { holdingsOf, noteCreates } from './quota-statements.ts'
 import { accountRefusal, monthRefusal, planRefusal } from './refusal.ts'
 
-/** What the plan may limit about sandboxes. */
-const CAPS = [
-  'sandboxes',
-  'createsPerHour',
-  'cpu',
-  'memoryMib',
-  'monthlyCpuSeconds',
-  'monthlyBudgetMicroUsd',
-  'monthlyCreditMicroUsd',
-] as const satisfies readonly (keyof Plan)[]
-
 /** The requested sandboxes, all of one size. */
 export interface Wanted {
   readonly ids: readonly string[]
@@ -81,6 +70,7 @@ function throwIfRefused(account: AccountRow): void {
   if (refusal !== null) throw refusal
 }
 
-function hasCaps(plan: Plan): boolean {
-  return CAPS.some((cap) => plan[cap] !== null)
+/** Whether the plan limits anything about sandboxes. */
+function hasCaps({ volumes: _v, orgs: _o, seats: _s, webhooks: _w, sandboxLimits: _l, ...caps }: Plan): boolean {
+  return Object.values(caps).some((cap) => cap !== null)
 }

@@ -16,6 +16,21 @@ describe.each(['127.0.0.1', '::'])('a port of %s', (host) => {
   })
 })
 
+it('no process counts as listening while ss cannot run', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const path = process.env['PATH'] ?? ''
+  process.env['PATH'] = '/nonexistent'
+  try {
+    expect(await isListening(process.pid, port)).toBe(false)
+  } finally {
+    process.env['PATH'] = path
+  }
+  expect(await isListening(process.pid, port)).toBe(true)
+  server.close()
+})
+
 it('a process that is gone listens nowhere', async () => {
   expect(await isListening(2 ** 22 + 1, 80)).toBe(false)
 })

@@ -9,10 +9,14 @@ const run = promisify(execFile)
  * so the process does not notice. Its socket is of our network namespace, also if the process is in another one.
  *
  * `ss` asks for listening sockets only. The tables in /proc/net would have the kernel go through all connections.
- * @throws Error if `ss` is missing or fails
+ * Callers ask again and again, so an `ss` that could not run, as on a machine without memory, counts as no.
  */
 export async function isListening(pid: number, port: number): Promise<boolean> {
-  const { stdout } = await run('ss', ['-H', '--listening', '--tcp', '--numeric', '--extended', `sport = :${port}`])
+  const asked = ['-H', '--listening', '--tcp', '--numeric', '--extended', `sport = :${port}`]
+  const stdout = await run('ss', asked).then(
+    (answer) => answer.stdout,
+    () => '',
+  )
   const wanted = new Set([...stdout.matchAll(/\bino:(\d+)/g)].map(([, inode]) => `socket:[${inode}]`))
   if (wanted.size === 0) return false
   const descriptors = await readdir(`/proc/${pid}/fd`).catch(() => [])

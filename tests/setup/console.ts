@@ -11,10 +11,6 @@ export interface Violation {
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Resolves when what fades in or out has done so. An animation that repeats never ends, and a cancelled one rejects. */
-const FADED = `Promise.allSettled(document.getAnimations()
-  .filter(({ effect }) => effect?.getComputedTiming().endTime !== Infinity)
-  .map(({ finished }) => finished)).then(() => undefined)`
 const OVERFLOW_PX = `Math.max(...[...document.querySelectorAll('html, main, [role=dialog]')].map(
   ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))`
 const OF_CONTEXT = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const
@@ -79,9 +75,9 @@ export class Console {
     await page.goto(this.#offshoot.credentials.base_url + path)
   }
 
-  /** What axe finds in the page once what fades in or out has done so. */
+  /** What axe finds in the page once no button is busy: it is grey meanwhile, and axe takes a while. */
   async violations(page: Page = this.page): Promise<Violation[]> {
-    await page.evaluate(FADED)
+    await page.locator('[aria-busy]').first().waitFor({ state: 'detached' })
     await page.evaluate(AXE)
     return page.evaluate(async () => {
       interface Found {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { TemplateImage } from '@offshoot/contract/template-image'
@@ -20,7 +19,7 @@ export class KvmUnavailable extends Error {
 }
 
 export interface ChooseMachine {
-  readonly config: Pick<AgentConfig, 'accelerator' | 'images_dir' | 'kvm'>
+  readonly config: Pick<AgentConfig, 'accelerator' | 'kvm'>
   readonly host: Host
   readonly images: Images
   /** The smallest template: what guests can do is tried with it. */
@@ -57,7 +56,7 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
     wanted: config.accelerator,
     retriesFailure: options.retriesFailure,
     probe: probeDevice,
-    measure: (known, deadline) => measureTscKhz(join(config.images_dir, 'tsc-khz'), known, deadline),
+    measure: (known, deadline) => measureTscKhz(images.tscKhz, known, deadline),
   })
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)

@@ -86,7 +86,7 @@ export class VmHost {
         wanted: 'tcg',
         retriesFailure: false,
         probe: () => Promise.reject(new Error('nobody asked for KVM')),
-        measure: (known, deadline) => measureTscKhz(join(imagesDir, 'tsc-khz'), known, deadline),
+        measure: (known, deadline) => measureTscKhz(images.tscKhz, known, deadline),
       })
       const machineOf = ({ cpu, memory_mb }: { cpu: number; memory_mb: number }) => ({
         accelerator,

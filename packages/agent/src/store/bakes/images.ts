@@ -17,6 +17,7 @@ export class Images {
   readonly preload: string
   readonly withTap: string
   readonly jail: string
+  readonly tscKhz: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -27,6 +28,7 @@ export class Images {
     this.preload = join(folder, 'guest-memory.so')
     this.withTap = join(folder, 'with-tap')
     this.jail = join(folder, 'jail')
+    this.tscKhz = join(folder, 'tsc-khz')
   }
 
   rootfs(template: string): string {

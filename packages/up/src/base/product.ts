@@ -41,6 +41,14 @@ export function currentProduct(): Product {
 }
 
 /**
+ * The folder of a part that a checkout builds into IMAGES. A release of the npm package contains it, because it has no
+ * tools to build it.
+ */
+export function builtFolder(imagesDir: string, name: string): string {
+  return join(currentProduct().isPacked ? repositoryRoot : imagesDir, name)
+}
+
+/**
  * The folder of the packed product, for releases and the default data directory: `OFFSHOOT_HOME`, or
  * `/var/lib/offshoot` for root, or `~/.local/share/offshoot` (XDG_DATA_HOME). Root's own home is closed to the users of
  * VMs, which must pass through the data directory.

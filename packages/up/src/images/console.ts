@@ -1,16 +1,16 @@
 import { join } from 'node:path'
-import { currentProduct } from '../base/product.ts'
+import { builtFolder } from '../base/product.ts'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
-import { hashTexts, hashTree } from './content-hash.ts'
+import { hashTrees } from './content-hash.ts'
 import type { Step } from './step.ts'
 
 const FOLDER = 'console'
 const UNUSED = { has: (name: string) => /^(node_modules|test)$|\.test\.tsx?$/.test(name) }
 
-/** Where the built console is. A release of the npm package contains it, because it has no tools to build it. */
+/** Where the built console is. */
 export function consoleFolder(imagesDir: string): string {
-  return join(currentProduct().isPacked ? repositoryRoot : imagesDir, FOLDER)
+  return builtFolder(imagesDir, FOLDER)
 }
 
 /** Builds the web console in a checkout. */
@@ -24,7 +24,7 @@ export function consoleStep(): Step {
     after: [],
     outputs: [FOLDER],
     maxSeconds: 300,
-    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((input) => hashTree(input, UNUSED))))),
+    inputsHash: () => hashTrees(inputs, UNUSED),
     run: async (work) => {
       await runCommand(process.execPath, [join(source, 'build.mjs'), join(work.folder, FOLDER)], {
         deadline: work.deadline,

@@ -27,3 +27,11 @@ export async function hashTree(path: string, except: Pick<ReadonlySet<string>, '
     .digest('hex')
   return hashTexts('file', (stat.mode & 0o111) === 0 ? 'data' : 'executable', content)
 }
+
+/** One hash of several such trees, in their order. */
+export async function hashTrees(
+  paths: readonly string[],
+  except: Pick<ReadonlySet<string>, 'has'> = new Set(),
+): Promise<string> {
+  return hashTexts(...(await Promise.all(paths.map((path) => hashTree(path, except)))))
+}

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { currentProduct } from '../base/product.ts'
+import { builtFolder } from '../base/product.ts'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
-import { hashTexts, hashTree } from './content-hash.ts'
+import { hashTrees } from './content-hash.ts'
 import type { Step } from './step.ts'
 
 const FOLDER = 'docs'
@@ -22,9 +22,9 @@ const INPUTS = [
   'package-lock.json',
 ]
 
-/** Where the built documentation is. A release of the npm package contains it, because it has no tools to build it. */
+/** Where the built documentation is. */
 export function docsFolder(imagesDir: string): string {
-  return join(currentProduct().isPacked ? repositoryRoot : imagesDir, FOLDER)
+  return builtFolder(imagesDir, FOLDER)
 }
 
 /** Builds the site of the documentation in a checkout. */
@@ -35,8 +35,11 @@ export function docsStep(): Step {
     after: [],
     outputs: [FOLDER],
     maxSeconds: 300,
-    inputsHash: async () =>
-      hashTexts(...(await Promise.all(INPUTS.map((input) => hashTree(join(repositoryRoot, input), UNUSED))))),
+    inputsHash: () =>
+      hashTrees(
+        INPUTS.map((input) => join(repositoryRoot, input)),
+        UNUSED,
+      ),
     run: async (work) => {
       const program = join(repositoryRoot, 'packages/docs/src/main.ts')
       await runCommand(process.execPath, [program, join(work.folder, FOLDER)], { deadline: work.deadline })

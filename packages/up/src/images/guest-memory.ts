@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
-import { hashTexts, hashTree } from './content-hash.ts'
+import { hashTrees } from './content-hash.ts'
 import type { Step } from './step.ts'
 
 const SOURCES = [
@@ -27,7 +27,7 @@ export function guestMemoryStep(): Step {
     after: [],
     outputs: ['guest-memory.so'],
     maxSeconds: 60,
-    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((input) => hashTree(input))))),
+    inputsHash: () => hashTrees(inputs),
     run: async (work) => {
       const output = join(work.folder, 'guest-memory.so')
       await runCommand('cc', ['-shared', '-fPIC', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, ...sources], {

@@ -10,9 +10,7 @@ import { readRecipes } from './recipe.ts'
 import { servicesStep } from './services.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
-import { tscKhzStep } from './tsc-khz.ts'
-import { withListenerStep } from './with-listener.ts'
-import { withTapStep } from './with-tap.ts'
+import { tscKhzStep, withListenerStep, withTapStep } from './native-program.ts'
 
 /**
  * All steps of IMAGES in dependency order. The Debian image takes longest, so templates come first; those that share a

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
-import { hashTexts, hashTree } from './content-hash.ts'
+import { hashTrees } from './content-hash.ts'
 import type { Step } from './step.ts'
 
 /** Builds the program that starts QEMU in its jail. Static linking makes it start faster and use less memory. */
@@ -17,7 +17,7 @@ export function jailStep(): Step {
     after: [],
     outputs: ['jail'],
     maxSeconds: 60,
-    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((source) => hashTree(source))))),
+    inputsHash: () => hashTrees(inputs),
     run: async (work) => {
       const output = join(work.folder, 'jail')
       await runCommand('cc', ['-static', '-O2', '-Wall', '-Wextra', '-Werror', '-o', output, ...sources], {

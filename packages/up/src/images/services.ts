@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { currentProduct } from '../base/product.ts'
+import { builtFolder } from '../base/product.ts'
 import { repositoryRoot } from '../base/repository.ts'
 import { runCommand } from '../base/run-command.ts'
-import { hashTexts, hashTree } from './content-hash.ts'
+import { hashTrees } from './content-hash.ts'
 import type { Step } from './step.ts'
 
 const FOLDER = 'services'
@@ -12,9 +12,8 @@ const UNUSED = { has: (name: string) => /^(test|testing)$|\.test\.ts$/.test(name
 /** A program of the services in one file, which starts in half the time that its modules take (docs/adr/0047). */
 export type BundledProgram = 'agent' | 'control' | 'e2b' | 'edge' | 'prepare'
 
-/** A release of the npm package contains the bundle, because it has no tools to build it. */
 export function bundledProgram(imagesDir: string, name: BundledProgram): string {
-  return join(currentProduct().isPacked ? repositoryRoot : imagesDir, FOLDER, `${name}.js`)
+  return join(builtFolder(imagesDir, FOLDER), `${name}.js`)
 }
 
 /** Bundles the services in a checkout. */
@@ -29,7 +28,7 @@ export function servicesStep(): Step {
     after: [],
     outputs: [FOLDER],
     maxSeconds: 300,
-    inputsHash: async () => hashTexts(...(await Promise.all(inputs.map((input) => hashTree(input, UNUSED))))),
+    inputsHash: () => hashTrees(inputs, UNUSED),
     run: async (work) => {
       await runCommand(process.execPath, [program, join(work.folder, FOLDER)], { deadline: work.deadline })
     },

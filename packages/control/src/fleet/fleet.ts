@@ -90,8 +90,8 @@ export class Fleet {
   }
 
   /**
-   * Notes which hosts answer, and reads from the rows which ones are cordoned or lost, and their labels and zones. Calls run one after the other, so
-   * an older answer never replaces a newer one.
+   * Notes which hosts answer. Reads from the rows which ones are cordoned or lost, their labels and zones, and what
+   * workspaces require of them. Calls run one after the other, so an older answer never replaces a newer one.
    */
   refreshHosts(): Promise<void> {
     const refreshed = this.#readHosts(this.#refreshing)
@@ -103,7 +103,10 @@ export class Fleet {
     await previous
     const { database, lostAfterSeconds, log } = this.#options
     const mayLose = performance.now() - this.#startedAtMs > lostAfterSeconds * 1000
-    const noted = await noteHeard(database.pool, this.reachable, lostAfterSeconds, mayLose)
+    const [noted] = await Promise.all([
+      noteHeard(database.pool, this.reachable, lostAfterSeconds, mayLose),
+      this.rules.refresh(),
+    ])
     for (const { id, is_lost: isLost } of noted.filter((row) => row.is_new)) {
       if (isLost) log.error({ agent: id, seconds: lostAfterSeconds }, 'host lost: nothing new is placed there')
       else log.info({ agent: id }, 'host heard again')

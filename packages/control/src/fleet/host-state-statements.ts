@@ -66,7 +66,7 @@ export const describeAgent = statement<
    returning labels, zone`,
 )
 
-/** What a workspace requires of the hosts that get what is new in it. */
+/** What a workspace requires of a host before control places a new object of it there. */
 export interface PlacementRule {
   readonly workspace_id: string
   readonly required_labels: HostLabels

@@ -5,26 +5,19 @@ import type { KnownAgent } from './agent-directory.ts'
 import { type PlacementRule, placementRules } from './host-state-statements.ts'
 
 /**
- * Which hosts may get what is new in a workspace, as operators require it. Each control process keeps the rules in memory
- * and reads the rows every second, because a statement within each create would make all of them slower.
+ * Tells on which hosts control may place a workspace's new objects. Operators set the rules. Each control process keeps
+ * them in memory and reads the rows every second, because a statement within each create would make all of them slower.
  */
 export class PlacementRules {
   readonly #pool: pg.Pool
   #rules: ReadonlyMap<string, PlacementRule> = new Map()
-  #refreshing: Promise<unknown> = Promise.resolve()
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
-  /** Reads the rows once. Calls run one after the other, so an older answer never replaces a newer one. */
-  refresh(): Promise<void> {
-    const next = this.#refreshing.then(() => this.#refresh())
-    this.#refreshing = next.catch(() => undefined)
-    return next
-  }
-
-  async #refresh(): Promise<void> {
+  /** Reads the rows once. {@link Fleet.refreshHosts} does so every second, with one call after the other. */
+  async refresh(): Promise<void> {
     const rows = await placementRules(this.#pool)
     this.#rules = new Map(rows.map((row) => [row.workspace_id, row]))
   }

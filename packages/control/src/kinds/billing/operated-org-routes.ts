@@ -87,7 +87,7 @@ export function operatedOrgRoutes(app: FastifyInstance, control: BillingContext)
       await setPlacement(client, id, JSON.stringify(labels), zone)
     },
     // The other processes read the rows within a second.
-    after: () => control.fleet.rules.refresh(),
+    after: () => control.fleet.refreshHosts(),
   })
 }
 

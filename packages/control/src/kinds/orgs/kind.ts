@@ -93,7 +93,6 @@ export const orgs: Kind<OrgsContext> = {
       run: () => addOidcProviders(control.accounts, control.config.oidc_providers, control.log),
     },
     { what: 'states of hosts', everyMs: STATES_EVERY_MS, run: () => control.fleet.refreshHosts() },
-    { what: 'placement rules', everyMs: STATES_EVERY_MS, run: () => control.fleet.rules.refresh() },
     { what: 'keys', everyMs: KEYS_EVERY_MS, run: () => refreshKeys(control) },
     { what: 'joined hosts', everyMs: HOSTS_EVERY_MS, run: () => control.joinedHosts.refresh() },
   ],

@@ -50,7 +50,7 @@ describe('what a build has installed', () => {
 
   async function requires(labels: Record<string, string>): Promise<void> {
     await query('update workspace_accounts set required_labels = $1 where workspace_id = $2', labels, alice.workspaceId)
-    await control.control.fleet.rules.refresh()
+    await control.control.fleet.refreshHosts()
   }
 
   async function newApp(): Promise<string> {

@@ -30,7 +30,8 @@ interface ForkError {
  * deletes what the agent made. If the process dies in between, the log sets the children's rows to `running` and
  * reconciliation sets the snapshot's to `ready`, or both remove the rows.
  *
- * @throws ApiError 502 if the host may get nothing new of the workspace; also if no child started: then with the first child's error, and all errors in `errors`
+ * @throws ApiError 502 if the host may get nothing new of the workspace; also if no child started: then with the first
+ * child's error, and all errors in `errors`
  */
 export async function forkSandbox(control: SandboxesContext, request: ForkRequest, requestId: string): Promise<Forked> {
   const { parent, manager = null } = request

@@ -37,7 +37,10 @@ export const setRateBody = z
   )
   .meta(requiredTogether('burst', 'per_second'))
 
-/** Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any. */
+/**
+ * Body of `POST /v1/admin/orgs/{id}/placement`. Control places the workspace's new objects only on hosts that have all of
+ * this. An absent field requires nothing.
+ */
 export const setPlacementBody = z.object({
   /** Labels that a host must have, all of them. */
   labels: optional(hostLabels('labels')),
@@ -54,7 +57,7 @@ export const operatedOrg = z.object({
   suspended: z.boolean(),
   /** E-mail addresses of its owners. */
   owners: z.array(z.string()),
-  /** What hosts must have to get what is new in the workspace. */
+  /** Control places the workspace's new objects only on hosts that have this. */
   placement: z.object({
     /** All of these. */
     labels: z.record(z.string(), z.string()),

@@ -859,7 +859,8 @@ class SetRateBody(TypedDict):
 
 class SetPlacementBody(TypedDict):
     """
-    Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any.
+    Body of `POST /v1/admin/orgs/{id}/placement`. Control places the workspace's new objects only on hosts that have all of
+    this. An absent field requires nothing.
     """
 
     labels: NotRequired[dict[str, str] | None]
@@ -3011,7 +3012,7 @@ class AuditEntry(TypedDict):
 
 class Placement(TypedDict):
     """
-    What hosts must have to get what is new in the workspace.
+    Control places the workspace's new objects only on hosts that have this.
     """
 
     labels: dict[str, str]
@@ -3040,7 +3041,7 @@ class OperatedOrg(TypedDict):
     """
     placement: Placement
     """
-    What hosts must have to get what is new in the workspace.
+    Control places the workspace's new objects only on hosts that have this.
     """
     created_at: str
     """

@@ -294,7 +294,7 @@ export interface components {
       suspended: boolean;
       /** @description E-mail addresses of its owners. */
       owners: string[];
-      /** @description What hosts must have to get what is new in the workspace. */
+      /** @description Control places the workspace's new objects only on hosts that have this. */
       placement: {
         /** @description All of these. */
         labels: {
@@ -572,7 +572,7 @@ export interface components {
       burst?: number | null;
       perSecond?: number | null;
     };
-    /** @description Body of `POST /v1/admin/orgs/{id}/placement`. What is new in the workspace is placed only on such hosts. Absent: any. */
+    /** @description Body of `POST /v1/admin/orgs/{id}/placement`. Control places the workspace's new objects only on hosts that have all of this. An absent field requires nothing. */
     SetPlacementBody: {
       /** @description Labels that a host must have, all of them. */
       labels?: {

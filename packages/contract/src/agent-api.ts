@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { diskRoom } from './agent-disk.ts'
+import { agentMove } from './agent-move.ts'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
 import { bootMode, DEFAULT_IDLE_TIMEOUT_SECONDS, egress, sandboxStatus, visibility } from './sandbox.ts'
@@ -139,6 +140,8 @@ export const agentSandbox = z.object({
    * Set in the answer of a wake if the agent booted the sandbox from its disk, because it could not restore the memory.
    */
   cold: z.literal(true).optional(),
+  /** Set while the sandbox moves to another host, or arrives from one. */
+  move: agentMove.optional(),
 })
 export type AgentSandbox = z.infer<typeof agentSandbox>
 

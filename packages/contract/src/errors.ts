@@ -62,6 +62,7 @@ const registry = {
   sandboxNotRunning: { status: 404, error: 'sandbox not found or not running' },
   methodNotAllowed: { status: 405, error: 'method not allowed' },
   sandboxStopped: { status: 409, error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
+  sandboxMoving: { status: 409, error: 'sandbox is moving to another host' },
   /** No code interpreter answers on port 49999 of the sandbox. */
   noCodeInterpreter: {
     status: 409,

@@ -45,6 +45,8 @@ export class GuestNetwork {
   readonly #taps = new Map<number, Promise<void>>()
   /** Slots that guests have had since they were last clean. */
   readonly #used = new Set<number>()
+  /** By slot: the packets that its TAP had carried when the slot was last clean. */
+  readonly #cleanAt = new Map<number, number>()
   /** Slots without a way out. */
   readonly #inside = new Set<number>()
   /** By slot: bytes a second, where that is less than every guest may have. It outlives the guest, until another has another rate. */
@@ -143,6 +145,7 @@ export class GuestNetwork {
     for (const slot of missing) this.#taps.set(slot, made)
     try {
       await made
+      for (const slot of missing) this.#cleanAt.set(slot, 0)
     } catch (error) {
       for (const slot of missing) this.#taps.delete(slot)
       throw error
@@ -178,22 +181,35 @@ export class GuestNetwork {
       })
   }
 
-  /** After the guest of a slot has gone for good: nothing of it is left for the next. */
+  /**
+   * After the guest of a slot has gone for good: nothing of it is left for the next. A guest whose TAP carried no packet has
+   * no connection and no refused packet, so that only its missing way out is left.
+   */
   async clean(slots: readonly number[]): Promise<void> {
-    await forgetConnections(this.#options.range.base, slots)
+    const traffic = await tapTraffic()
+    const packetsOf = (slot: number) => traffic.get(slot)?.packets ?? null
+    const active = slots.filter((slot) => {
+      const packets = packetsOf(slot)
+      return packets === null || packets !== this.#cleanAt.get(slot)
+    })
+    await forgetConnections(this.#options.range.base, active)
+    const changed = slots.filter((slot) => active.includes(slot) || this.#inside.has(slot))
     for (const [block, table] of this.#tables) {
-      const taps = slots.filter((slot) => blockOf(slot) === block).map((slot) => this.addressOf(slot).tap)
+      const taps = changed.filter((slot) => blockOf(slot) === block).map((slot) => this.addressOf(slot).tap)
       if (taps.length > 0) await table.renew(taps)
     }
     for (const slot of slots) {
       this.#inside.delete(slot)
       this.#used.delete(slot)
+      const packets = packetsOf(slot)
+      if (packets !== null) this.#cleanAt.set(slot, packets)
     }
   }
 
   /** Removes TAPs of slots that are clean. */
   async discard(slots: readonly number[]): Promise<void> {
     const there = slots.filter((slot) => this.#taps.delete(slot))
+    for (const slot of there) this.#cleanAt.delete(slot)
     await removeTaps(there.map((slot) => this.addressOf(slot).tap))
   }
 

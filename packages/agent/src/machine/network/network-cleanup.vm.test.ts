@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -43,6 +44,39 @@ describe('creates and deletes, some interrupted by a kill -9', () => {
     expect((await world.onHost('nft', 'list', 'ruleset')).trim()).toBe('')
     expect(await world.onHost('ip', '-4', 'route')).not.toContain('10.213.')
     expect(await known()).toEqual([])
+  })
+})
+
+describe('the end of a sandbox', () => {
+  it('changes packet filter rules only if the guest sent a packet or had no way out', async () => {
+    await world.agent.start()
+    const monitor = spawn('ip', ['netns', 'exec', world.host, 'nft', 'monitor'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let changes = ''
+    monitor.stdout.setEncoding('utf8').on('data', (text: string) => (changes += text))
+    try {
+      await eventually('the monitor', async () => {
+        await world.onHost('nft', 'add table inet probe; delete table inet probe')
+        return changes.includes('delete table inet probe')
+      })
+      const tapOf = async (ip: string | null) =>
+        new RegExp(`"(\\w+)" \\. [\\w:]+ \\. ${ip}\\b`).exec(await world.onHost('nft', 'list', 'sets', 'inet'))?.[1] ??
+        ''
+      const renewed = (tap: string) => new RegExp(`delete element inet \\w+ refused \\{ "${tap}"`).test(changes)
+      const [silent, heard] = [await world.agent.created(), await world.agent.created()]
+      const [silentTap, heardTap] = [await tapOf(silent.guest_ip), await tapOf(heard.guest_ip)]
+      await world.agent.sh(heard.id, get(PUBLIC, '/'))
+      await world.agent.delete(silent.id)
+      await world.agent.delete(heard.id)
+      await eventually('the rules of the second', async () => renewed(heardTap))
+      expect(renewed(silentTap)).toBe(false)
+      expect(changes).not.toContain('internet {')
+      expect(await known()).toEqual([])
+    } finally {
+      monitor.kill('SIGKILL')
+      await world.agent.stop()
+    }
   })
 })
 

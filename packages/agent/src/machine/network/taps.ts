@@ -41,23 +41,34 @@ export async function slotsWithTap(): Promise<number[]> {
   return lines.flatMap((line) => slotOfTap(line.split(':')[0]?.trim() ?? '') ?? [])
 }
 
-/** Bytes through a TAP since its creation, from the guest's point of view. */
+/** What passed a TAP since its creation, from the guest's point of view. */
 export interface TapTraffic {
   readonly inBytes: number
   readonly outBytes: number
 }
 
+export interface TapCounters extends TapTraffic {
+  /** In both directions. */
+  readonly packets: number
+}
+
 /** Traffic by slot, for all TAPs in this network namespace. Reading one file for all is several times cheaper than one per TAP. */
-export async function tapTraffic(): Promise<Map<number, TapTraffic>> {
-  const lines = (await readFile('/proc/self/net/dev', 'utf8')).split('\n')
-  const traffic = new Map<number, TapTraffic>()
-  for (const line of lines) {
+export async function tapTraffic(): Promise<Map<number, TapCounters>> {
+  return parseTraffic(await readFile('/proc/self/net/dev', 'utf8'))
+}
+
+/** @param text the content of /proc/net/dev */
+export function parseTraffic(text: string): Map<number, TapCounters> {
+  const traffic = new Map<number, TapCounters>()
+  for (const line of text.split('\n')) {
     const [name = '', counters = ''] = line.split(':')
     const slot = slotOfTap(name.trim())
     if (slot === null) continue
-    // Columns: received bytes, seven other counters, sent bytes. What the host receives is what the guest has sent.
+    // Columns: eight counters of what the host received, which the guest has sent, then eight of what the host sent. The first
+    // two of each are bytes and packets.
     const values = counters.trim().split(/\s+/).map(Number)
-    traffic.set(slot, { inBytes: values[8] ?? 0, outBytes: values[0] ?? 0 })
+    const [sent = 0, sentPackets = 0, received = 0, receivedPackets = 0] = [0, 1, 8, 9].map((column) => values[column])
+    traffic.set(slot, { inBytes: received, outBytes: sent, packets: sentPackets + receivedPackets })
   }
   return traffic
 }

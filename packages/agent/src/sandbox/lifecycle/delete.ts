@@ -41,7 +41,11 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   // A rename needs no disk space, and a power cut cannot empty the manifest.
   await host.store.ledger.strike(join(host.store.dir.sandbox(sandbox.id), MANIFEST))
   sandbox.vm = null
-  await vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
+  const ended = vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
+  // A killed QEMU needs milliseconds to end, and makes no more files. What cannot be removed yet goes after its end.
+  const removed = removeLargeFiles(host, sandbox).catch(() => undefined)
+  await ended
+  await removed
   await finishRemoval(host, sandbox)
   sweepLayersSoon(host)
   if (parseBuildId(sandbox.manifest.bake.split('/', 1)[0] ?? '') !== null) sweepBakesSoon(host)
@@ -49,10 +53,8 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
 
 /** Removes the rest after the VM has ended; also continues a deletion that a restart of the agent interrupted. */
 export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void> {
-  // Large files first: on a full disk, they make room for the log's record.
-  const { dir } = host.store
-  for (const folder of [dir.vm(sandbox.id), dir.hibernation(sandbox.id), dir.memoryBase(sandbox.id)])
-    await removeTree(folder)
+  // On a full disk, they make room for the log's record.
+  await removeLargeFiles(host, sandbox)
   if (host.store.events.position(sandbox.id)?.type !== 'sandbox.deleted') {
     const lifetimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(sandbox.manifest.created_at)) / 1000))
     await announce(host.store, sandbox, {
@@ -63,4 +65,8 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
   }
   await host.store.objects?.archives.files.end(sandbox.id, 'the database was deleted')
   await removeTraces(host, sandbox)
+}
+
+async function removeLargeFiles({ store: { dir } }: Host, { id }: Sandbox): Promise<void> {
+  await Promise.all([dir.vm(id), dir.hibernation(id), dir.memoryBase(id)].map(removeTree))
 }

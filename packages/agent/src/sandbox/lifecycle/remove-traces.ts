@@ -5,12 +5,14 @@ import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
 
 /** Removes everything that a sandbox has on the host, after its process has ended. */
 export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
-  await host.platform.cgroups?.remove(sandbox.manifest.slot)
-  // Open files would prevent the removal of the folder.
-  await sandbox.log.close()
-  await sandbox.events.close()
-  await host.usage.forget(sandbox)
-  await host.store.ledger.discard(
+  await Promise.all([
+    host.platform.cgroups?.remove(sandbox.manifest.slot),
+    // Open files would prevent the removal of the folder.
+    sandbox.log.close(),
+    sandbox.events.close(),
+    host.usage.forget(sandbox),
+  ])
+  await host.store.ledger.discardInBackground(
     'sandbox',
     host.store.dir.sandbox(sandbox.id),
     'it was deleted, or its create never succeeded',

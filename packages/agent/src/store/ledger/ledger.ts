@@ -119,19 +119,34 @@ export class Ledger {
 
   /** Deletes an object. No effect if it does not exist. @param reason the reason for the log */
   async discard(kind: RecordKind | 'layer' | 'qemu', path: string, reason: string): Promise<void> {
+    const doomed = await this.#moveToTrash(kind, path, reason)
+    if (doomed !== null) await rm(doomed, { recursive: true, force: true })
+  }
+
+  /** The same, but without waiting for the end of its files. They are gone after the next start at the latest. */
+  async discardInBackground(kind: RecordKind, path: string, reason: string): Promise<void> {
+    const doomed = await this.#moveToTrash(kind, path, reason)
+    if (doomed === null) return
+    rm(doomed, { recursive: true, force: true }).catch((error: unknown) =>
+      this.#log.error({ err: error, path: doomed }, 'removed object stays in the trash until the next start'),
+    )
+  }
+
+  /** @returns its path there; `null` if there is nothing left to delete */
+  async #moveToTrash(kind: string, path: string, reason: string): Promise<string | null> {
     const doomed = join(this.#place.trash, randomUUID())
     try {
       await rename(path, doomed)
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      if (code === 'ENOENT') return
+      if (code === 'ENOENT') return null
       // The path is on another file system than the data directory.
       if (code !== 'EXDEV' && code !== 'EBUSY') throw error
       await rm(path, { recursive: true, force: true })
-      return
+      return null
     }
     this.#log.debug({ kind, path: relative(this.#place.root, path), reason }, 'object removed')
-    await rm(doomed, { recursive: true, force: true })
+    return doomed
   }
 
   /** At the start of an agent: deletes the objects that an earlier agent has discarded but not deleted yet. */

@@ -87,6 +87,12 @@ export const removeCreating = statement<{ id: string }, [ids: readonly string[]]
    select id from removed`,
 )
 
+/** After the agent has deleted it: the record of that in the agent's log deletes the row too. */
+export const removeDeletedSandboxRow = statement<{ id: string }, [id: string]>(
+  'remove-deleted-sandbox',
+  `${REDELIVERED} delete from sandboxes using redelivered where id = $1 returning id`,
+)
+
 export const removeSandboxRow = statement<{ id: string }, [id: string]>(
   'remove-sandbox',
   'delete from sandboxes where id = $1 returning id',

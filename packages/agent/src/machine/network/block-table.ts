@@ -64,7 +64,8 @@ export class BlockTable {
   }
 
   async #write({ inside, rates }: TapRules, counting: ReadonlySet<string>): Promise<void> {
-    const counted = (await listTables()).includes(this.#table) ? await this.refused() : new Map<string, number>()
+    const isCounting = counting.size > 0 && (await listTables()).includes(this.#table)
+    const counted = isCounting ? await this.refused() : new Map<string, number>()
     const refused = new Map([...counted].filter(([tap]) => counting.has(tap)))
     const internet = this.#rules.slots.flatMap(({ tap }) => (inside.has(tap) ? [] : [tap]))
     await applyRules(formatRules({ ...this.#rules, table: this.#table, internet, refused, rates }))

@@ -74,7 +74,10 @@ export class GuestNetwork {
     for (const block of blocks) await this.addBlock(block, used)
     const own = (await slotsWithTap()).filter((slot) => this.#tables.has(blockOf(slot)))
     for (const slot of own) if (used.has(slot)) this.#taps.set(slot, Promise.resolve())
-    await this.#sweep(own.filter((slot) => !used.has(slot)))
+    await removeSlots(
+      this.#options.range.base,
+      own.filter((slot) => !used.has(slot)),
+    )
   }
 
   /** @param used slots whose guests are the same as before */
@@ -93,6 +96,11 @@ export class GuestNetwork {
     const counting = new Set(slots.flatMap(({ slot, tap }) => (used.has(slot) ? [tap] : [])))
     await table.write(() => this.#rulesOf(block), counting)
     this.#tables.set(block, table)
+  }
+
+  /** Names of the packet filter's tables of this agent. */
+  get tables(): string[] {
+    return [...this.#tables.keys()].map(tableOfBlock)
   }
 
   /** Restores tables that another program has removed. Their counters are lost. @returns the number of restored tables */
@@ -255,19 +263,23 @@ export class GuestNetwork {
     await this.#tables.get(blockOf(slot))?.keepInside(this.addressOf(slot).tap)
     this.#inside.add(slot)
   }
-
-  async #sweep(slots: readonly number[]): Promise<void> {
-    await forgetConnections(this.#options.range.base, slots)
-    await removeTaps(slots.map((slot) => this.addressOf(slot).tap))
-  }
 }
 
 /** Everything that a block's guests can have on this machine; no process may use its TAPs any more. */
 export async function clearBlock(base: string, block: number): Promise<void> {
   const slots = (await slotsWithTap()).filter((slot) => blockOf(slot) === block)
-  await forgetConnections(base, slots)
-  await removeTaps(slots.map((slot) => addressOfSlot(base, slot).tap))
+  await removeSlots(base, slots)
   await removeTable(block)
+}
+
+/** Removes the TAPs of slots, and the connections of their guests. A TAP that never carried a packet has had none. */
+async function removeSlots(base: string, slots: readonly number[]): Promise<void> {
+  const traffic = await tapTraffic()
+  await forgetConnections(
+    base,
+    slots.filter((slot) => traffic.get(slot)?.packets !== 0),
+  )
+  await removeTaps(slots.map((slot) => addressOfSlot(base, slot).tap))
 }
 
 function blockOf(slot: number): number {

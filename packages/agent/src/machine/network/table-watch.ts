@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { GuestNetwork } from './guest-network.ts'
@@ -29,14 +30,23 @@ export async function watchTables(network: GuestNetwork, log: Logger, stopped: A
     }
   }
   while (!stopped.aborted) {
-    await listen(restore, stopped).catch((error: unknown) =>
+    await listen(network, restore, stopped).catch((error: unknown) =>
       log.error({ err: error }, 'packet filter cannot be watched'),
     )
     await wait(RETRY_MS, undefined, { signal: stopped }).catch(() => undefined)
   }
 }
 
-async function listen(restore: () => Promise<void>, stopped: AbortSignal): Promise<void> {
+/**
+ * Whether a line of `nft monitor` reports the removal of a table that is not ours. Each start of another agent on this host
+ * causes such lines. Any other line may stand for lost events.
+ */
+export function isAnotherTable(line: string, tables: readonly string[]): boolean {
+  const [, family, name = ''] = /^delete table (\w+) (\S+)$/.exec(line) ?? []
+  return family !== undefined && (family !== 'inet' || !tables.includes(name))
+}
+
+async function listen(network: GuestNetwork, restore: () => Promise<void>, stopped: AbortSignal): Promise<void> {
   const [program, ...args] = MONITOR
   const monitor = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   const end = () => monitor.kill('SIGKILL')
@@ -45,7 +55,9 @@ async function listen(restore: () => Promise<void>, stopped: AbortSignal): Promi
     await once(monitor, 'spawn')
     // Tables may have been removed before the monitor ran.
     await restore()
-    for await (const _lines of monitor.stdout) await restore()
+    for await (const line of createInterface({ input: monitor.stdout })) {
+      if (!isAnotherTable(line, network.tables)) await restore()
+    }
   } finally {
     stopped.removeEventListener('abort', end)
     end()

@@ -27,18 +27,18 @@ const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
 const agentLayers = {
   store: inOrder(
     'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
-    'archives objects builds events logs credit',
+    'archives objects builds events logs credit moves',
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture zygotes probe'),
   sandbox: inOrder(
     'metrics pool model events cleanup commands terminals files ports ssh code lsp archives objects volumes',
-    'start logs templates lifecycle snapshots builds recovery',
+    'start logs templates lifecycle snapshots builds recovery moves',
   ),
   http: inOrder('request streams metrics files'),
 }
 
 /** The machine layer does not know which sandbox a VM belongs to. */
-const OWNERS = ['archives', 'builds', 'credit', 'events', 'sandboxes', 'snapshots', 'templates']
+const OWNERS = ['archives', 'builds', 'credit', 'events', 'moves', 'sandboxes', 'snapshots', 'templates']
 
 const agentRules = Object.entries(agentLayers).flatMap(([layer, folders], index, layers) => {
   const allowed = layers.slice(0, index + 1).map(([name]) => name)

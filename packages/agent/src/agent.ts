@@ -111,7 +111,9 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   void adoptAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
-  for (const sandbox of host.sandboxes.values()) if (sandbox.manifest.cold) rebootSandbox(host, sandbox)
+  for (const sandbox of host.sandboxes.values()) {
+    if (sandbox.manifest.cold && sandbox.manifest.move === undefined) rebootSandbox(host, sandbox)
+  }
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
   const builds = new Builds({ host, images, worker: () => smallest, stopping })
   await builds.recover()

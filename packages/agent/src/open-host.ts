@@ -25,6 +25,8 @@ import { DiskRoom } from './store/data-dir/disk-room.ts'
 import { type Jail, openJail } from './machine/host/jail.ts'
 import { findQemu, type Qemu } from './machine/host/qemu.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
+import { BakeContents } from './store/bakes/bake-content.ts'
+import { Arrivals } from './sandbox/model/arrivals.ts'
 import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { Zygotes } from './sandbox/pool/zygotes.ts'
@@ -54,6 +56,8 @@ const RESTORES_AT_ONCE = availableParallelism() + 1
 const CAPTURES_AT_ONCE = 2
 const MAX_WAITING = 512
 const START_MS = 30_000
+/** Milliseconds for the hash of one file, of any size. */
+const HASH_MS = 3_600_000
 
 export interface OpenedHost {
   readonly id: AgentId
@@ -78,6 +82,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const layers = new Layers(dir, log)
   const ledger = await Ledger.open(dir, log, namedLayers)
   const sealing = new Thread()
+  // Bakes have gigabytes: a hibernation must not wait for them.
+  const hashing = new Thread()
   const earlier = await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile)
   const manifests = await readManifests(dir, ledger.unreadable)
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
@@ -92,6 +98,9 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     room: new DiskRoom(dir.root, config.disk, log),
     ledger,
     layers,
+    bakeContents: new BakeContents(dir.bakes, (path) =>
+      hashing.ask('seal', { path, isDurable: true }, Deadline.after(HASH_MS, `hash of ${path}`)),
+    ),
     checkpoints: new Checkpoints({
       root: dir.root,
       keys: await loadSigningKeys(dir.checkpointKey, log),
@@ -135,6 +144,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     store,
     platform,
     sandboxes,
+    arrivals: new Arrivals(),
     zygotes,
     pool: new Pool({
       memoryMib: config.pool_memory_mib,

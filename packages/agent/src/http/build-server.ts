@@ -32,6 +32,7 @@ import { getMetrics } from './metrics/get-metrics.ts'
 import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { sshRoutes } from './ssh-routes.ts'
+import { moveRoutes } from './move-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
@@ -99,6 +100,7 @@ export function buildServer(
     deleteSandboxRoute,
     lifecycleRoutes,
     snapshotRoutes,
+    moveRoutes,
     volumeRoutes,
     buildRoutes,
     archiveRoutes,

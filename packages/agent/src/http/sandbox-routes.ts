@@ -1,6 +1,6 @@
 import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
-import { parseSandboxId } from '@offshoot/contract/ids'
+import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
@@ -29,9 +29,11 @@ export function getSandbox(server: FastifyInstance, { host }: Agent): void {
 /** `DELETE /v1/sandboxes/{id}`: idempotent, 204 if it is already gone; 404 for another workspace's. */
 export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): void {
   server.delete('/v1/sandboxes/:id', async (request, reply) => {
+    const { id } = request.params as { id: string }
+    await host.arrivals.cancel(id as SandboxId, request.caller.workspaceId, null)
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox) await deleteSandbox(host, sandbox)
-    else if (isForeign(host.sandboxes, (request.params as { id: string }).id)) throw new ApiError('sandboxNotFound')
+    else if (isForeign(host.sandboxes, id)) throw new ApiError('sandboxNotFound')
     return reply.code(204).send()
   })
 }

@@ -23,12 +23,13 @@ export function sweepLayersSoon(host: Host): void {
   sweepLayers(host).catch((error: unknown) => host.log.warn({ err: error }, 'sweep of layers failed'))
 }
 
-function* neededLayers({ sandboxes, pool, zygotes, store: { snapshots, ledger } }: Host): Generator<LayerId> {
+function* neededLayers({ sandboxes, pool, zygotes, arrivals, store: { snapshots, ledger } }: Host): Generator<LayerId> {
   for (const layer of ledger.neededLayers() ?? []) {
     const id = parseLayerId(layer)
     if (id !== null) yield id
   }
   yield* snapshots.layers()
+  for (const { layers } of arrivals.all) yield* layers
   for (const { zygote } of zygotes.all) yield* zygote.layers
   for (const { vm } of pool.spares) yield* vm.disk?.layers ?? []
   for (const { manifest, vm, lost } of sandboxes.values()) {

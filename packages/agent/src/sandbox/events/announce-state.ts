@@ -63,7 +63,8 @@ export function mayHibernate({ events }: Sandbox): boolean {
 /** Announces the status of a sandbox if its last event implies another one: the agent was killed between change and event. */
 export async function announceState(store: HostStore, sandbox: Sandbox): Promise<void> {
   const last = sandbox.events.lastOf(TYPES)
-  const { status } = sandbox.manifest
+  const { status, move } = sandbox.manifest
+  if (move?.direction === 'arriving') return
   // No state event in memory: newer events have displaced it, and it was correct when they were written.
   if (last === undefined ? sandbox.events.last > 0 : STATES.get(last) === status) return
   if (last === undefined && status === 'running') return announceBirth(store, sandbox, sandbox.manifest)

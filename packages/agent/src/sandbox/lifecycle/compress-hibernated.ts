@@ -106,5 +106,6 @@ export class HibernationCompressor {
 }
 
 function isHibernated({ manifest, transitions, leaving }: Sandbox, expected: Manifest): boolean {
-  return manifest === expected && manifest.status === 'hibernated' && !transitions.isBusy && !leaving.signal.aborted
+  const isAtRest = manifest.status === 'hibernated' && manifest.move === undefined && !transitions.isBusy
+  return manifest === expected && isAtRest && !leaving.signal.aborted
 }

@@ -1,11 +1,11 @@
 import { removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
-import { parseBuildId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
-import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
+import { mayEndBake, sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 import { announce, type Host } from '../model/host.ts'
 import { MANIFEST } from '../../store/sandboxes/manifest.ts'
+import { departSandbox } from './depart.ts'
 import { removeTraces } from './remove-traces.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { syncVolumes } from '../volumes/sandbox-volumes.ts'
@@ -19,6 +19,8 @@ const KILL_MS = 10_000
  * deletion; a failed one can be retried.
  */
 export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
+  // Control has heard nothing of it from this host.
+  if (sandbox.manifest.move?.direction === 'arriving') return departSandbox(host, sandbox, 'cancelled')
   sandbox.leaving.abort(new ApiError('sandboxNotFound'))
   // A change that hangs in the guest fails when the VM ends.
   if (sandbox.transitions.isBusy)
@@ -48,7 +50,7 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   await removed
   await finishRemoval(host, sandbox)
   sweepLayersSoon(host)
-  if (parseBuildId(sandbox.manifest.bake.split('/', 1)[0] ?? '') !== null) sweepBakesSoon(host)
+  if (mayEndBake(sandbox.manifest)) sweepBakesSoon(host)
 }
 
 /** Removes the rest after the VM has ended; also continues a deletion that a restart of the agent interrupted. */

@@ -4,7 +4,11 @@ import { NO_SLOT } from '../../machine/slots/slots.ts'
 import { releaseVolumes } from '../volumes/sandbox-volumes.ts'
 
 /** Removes everything that a sandbox has on the host, after its process has ended. */
-export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> {
+export async function removeTraces(
+  host: Host,
+  sandbox: Sandbox,
+  reason = 'it was deleted, or its create never succeeded',
+): Promise<void> {
   await Promise.all([
     host.platform.cgroups?.remove(sandbox.manifest.slot),
     // Open files would prevent the removal of the folder.
@@ -12,11 +16,7 @@ export async function removeTraces(host: Host, sandbox: Sandbox): Promise<void> 
     sandbox.events.close(),
     host.usage.forget(sandbox),
   ])
-  await host.store.ledger.discardInBackground(
-    'sandbox',
-    host.store.dir.sandbox(sandbox.id),
-    'it was deleted, or its create never succeeded',
-  )
+  await host.store.ledger.discardInBackground('sandbox', host.store.dir.sandbox(sandbox.id), reason)
   releaseVolumes(host.store, sandbox)
   host.platform.slots.release(sandbox.manifest.slot)
   host.platform.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)

@@ -24,6 +24,8 @@ import type { Volumes } from '../../store/volumes/volumes.ts'
 import type { BootFiles } from '../../machine/restore/restore.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import type { Machines } from '../../machine/vm/machines.ts'
+import type { Arrivals } from './arrivals.ts'
+import type { BakeContents } from '../../store/bakes/bake-content.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox, Wake } from './sandbox.ts'
 import type { Slots } from '../../machine/slots/slots.ts'
@@ -34,6 +36,8 @@ export interface Host {
   readonly store: HostStore
   readonly platform: HostPlatform
   readonly sandboxes: Map<SandboxId, Sandbox>
+  /** Sandboxes that are being received from other hosts. */
+  readonly arrivals: Arrivals
   readonly pool: Pool
   /** From which the pool's spares are copied. */
   readonly zygotes: Zygotes
@@ -51,6 +55,7 @@ export interface HostStore {
   readonly room: DiskRoom
   readonly ledger: Ledger
   readonly layers: Layers
+  readonly bakeContents: BakeContents
   readonly checkpoints: Checkpoints<Machine>
   readonly snapshots: Snapshots
   readonly archives: Archives

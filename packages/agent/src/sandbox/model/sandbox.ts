@@ -97,9 +97,17 @@ export class Sandbox {
 
   /**
    * Runs one change of state after the earlier ones. When `cancelled` aborts, `change` must stop with its reason.
-   * @throws ApiError 404 if the sandbox is deleted meanwhile, 409 if too many changes wait
+   * @throws ApiError 404 if the sandbox is deleted meanwhile, 409 if it moves to another host or too many changes wait
    */
-  async change<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
+  change<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
+    return this.changeMove(async (cancelled) => {
+      if (this.manifest.move !== undefined) throw new ApiError('sandboxMoving')
+      return change(cancelled)
+    })
+  }
+
+  /** Like {@link change}, also for a sandbox that moves. */
+  async changeMove<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
     const { signal } = this.leaving
     try {
       return await this.transitions.run(() => change(signal), signal)
@@ -133,6 +141,7 @@ export class Sandbox {
       fork_tree_id,
       visibility,
       last_seq: lastSeq,
+      ...(this.manifest.move !== undefined && { move: this.manifest.move }),
     }
   }
 }

@@ -21,6 +21,7 @@ import type { Vm } from '../../machine/vm/vm.ts'
 import { Volumes } from '../../store/volumes/volumes.ts'
 import type { Host } from '../model/host.ts'
 import { purgeEntry } from './quarantine.ts'
+import { Arrivals } from '../model/arrivals.ts'
 import { reconcile } from './reconcile.ts'
 import { Sandbox } from '../model/sandbox.ts'
 import { sweepLayers } from '../cleanup/sweep-layers.ts'
@@ -49,6 +50,7 @@ beforeEach(async () => {
     },
     platform: { cgroups: null, slots: { park: () => undefined } },
     sandboxes: new Map(),
+    arrivals: new Arrivals(),
     pool: { spares: [] },
     zygotes: { all: [] },
     usage: { attach: () => undefined, forget: async () => undefined },

@@ -105,7 +105,7 @@ async function recordLostVms(host: Host): Promise<void> {
 async function settleStrayFolders(host: Host): Promise<void> {
   for (const name of await host.store.dir.listSandboxes()) {
     const id = parseSandboxId(name)
-    if (id === null) continue
+    if (id === null || host.arrivals.has(id)) continue
     const sandbox = host.sandboxes.get(id)
     if (sandbox === undefined) {
       // An operator may have repaired its record since the last run.

@@ -1,3 +1,4 @@
+import { emptyFolder } from '../../store/data-dir/folders.ts'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import { missingRecords } from '../../store/events/missing-records.ts'
 import { SandboxEventFile, type LastRecord } from '../../store/events/sandbox-event-file.ts'
@@ -34,12 +35,13 @@ interface Taken {
  * | creating    | any  | deletes it: its create was never answered                          |
  * | deleting    | any  | deletes it, and records `sandbox.deleted` unless recorded          |
  * | failed      | any  | keeps it until it is deleted                                       |
+ * | moved       | no   | deletes it: another host has it, or its arrival was cancelled      |
  * | manifest emptied by a power cut | no | follows the log: failed, or deleted as above     |
  * | no manifest | yes  | ends QEMU, records `recover.unmanaged`, quarantines the folder     |
  * | no manifest | no   | deletes an unfinished folder, quarantines any other                |
  * | unreadable manifest | any | keeps data, QEMU and slot                               |
  *
- * Ends the spares of the warm pool: this agent does not know the demand for which they were made.
+ * Removes what was arriving from other hosts and is not complete. Ends the spares of the warm pool: this agent does not know the demand for which they were made.
  */
 export async function recover(host: Host, mode: RecoverMode, manifests: Manifests): Promise<void> {
   const processes = await endOrphanedSpares(host.store, await findVmProcesses(host.store.dir.root))
@@ -67,6 +69,7 @@ export async function recover(host: Host, mode: RecoverMode, manifests: Manifest
   })
   await host.platform.cgroups?.removeAllBut((slot) => host.platform.slots.isTaken(slot))
   await host.store.ledger.emptyTrash()
+  await emptyFolder(host.store.dir.arrivals)
 }
 
 function isHibernated(manifest: Manifest | null): boolean {

@@ -47,6 +47,12 @@ export async function removeBakesBut(bakes: string, name: string, kept: Readonly
   const folder = join(bakes, name)
   const fingerprints = await readdir(folder)
   const unused = fingerprints.filter((fingerprint) => !kept.has(`${name}/${fingerprint}`))
-  for (const fingerprint of unused) await removeTree(join(folder, fingerprint))
+  for (const fingerprint of unused) await removeBake(join(folder, fingerprint))
   if (unused.length === fingerprints.length) await removeTree(folder)
+}
+
+/** Removes the manifest first: from then on, there is no complete bake. */
+export async function removeBake(folder: string): Promise<void> {
+  await removeTree(bakeFiles(folder).manifest)
+  await removeTree(folder)
 }

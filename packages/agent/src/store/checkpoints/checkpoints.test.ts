@@ -216,3 +216,29 @@ describe('the key', () => {
     expect(await (await fresh()).read(folder)).toMatchObject(ORIGIN)
   })
 })
+
+describe('a checkpoint of another host', () => {
+  it('is signed for its place once every file is verified', async () => {
+    const content = { ...(await sealed(await fresh())), bake: 'imported/0123' }
+    const place = join(root, 'sandboxes/one/hibernation')
+    await (await fresh()).accept(folder, place, content, deadline)
+    await expect((await fresh()).read(folder)).rejects.toThrow(CheckpointDamaged)
+    await mkdir(join(root, 'sandboxes/one'), { recursive: true })
+    await rename(folder, place)
+    expect(await (await fresh()).open(place, machineOf, deadline)).toEqual({ ...content, qemuVersion: QEMU.version })
+  })
+
+  it.each<readonly [string, () => Promise<void>]>([
+    ['pages', () => replace(join(folder, 'pages'))],
+    ['runs', () => appendFile(join(folder, 'runs'), 'x')],
+    ['state', () => replace(join(folder, 'state'))],
+    ['layer', () => replace(layers.path(layer))],
+  ])('is not signed if its %s is not what was sent', async (_what, change) => {
+    const checkpoints = await fresh()
+    const content = await sealed(checkpoints)
+    await rm(join(folder, 'checkpoint.json'))
+    await change()
+    await expect(checkpoints.accept(folder, folder, content, deadline)).rejects.toThrow('is not what was sent')
+    await expect(checkpoints.read(folder)).rejects.toThrow('there is no complete checkpoint')
+  })
+})

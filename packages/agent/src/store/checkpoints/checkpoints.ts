@@ -124,6 +124,33 @@ export class Checkpoints<Machine> {
   }
 
   /**
+   * Signs a checkpoint of another host. Verifies and syncs every file before.
+   * @param folder with its files
+   * @param signedFor the folder in which it will be a checkpoint
+   * @throws CheckpointDamaged naming the file
+   */
+  async accept(folder: string, signedFor: string, content: Checkpoint, deadline: Deadline): Promise<void> {
+    const files = checkpointFiles(folder)
+    const sealed: (readonly [path: string, seal: FileSeal])[] = [
+      ...sealedMemory(folder, content).flatMap(({ files: { pages, runs }, seal }) => [
+        [pages, seal.pages] as const,
+        [runs, seal.runs] as const,
+      ]),
+      [files.state, content.state],
+      ...content.layers.map(({ id, ...seal }) => [this.#options.layers.path(id), seal] as const),
+    ]
+    for (const [path, seal] of sealed) {
+      const now = await this.#files.seal(path, deadline)
+      if (now.bytes !== seal.bytes || now.sha256 !== seal.sha256) {
+        throw new CheckpointDamaged(`${basename(path)} is not what was sent`)
+      }
+    }
+    const stored = formatCheckpoint(content)
+    const text = JSON.stringify({ checkpoint: stored, hmac: this.#sign(signedFor, stored) })
+    await writeFileDurably(files.manifest, `${text}\n`, 0o400)
+  }
+
+  /**
    * Reads a checkpoint's record. Verifies its signature but not its files. Enough for lists.
    * @param signedFor the folder in which it was sealed
    * @throws CheckpointDamaged

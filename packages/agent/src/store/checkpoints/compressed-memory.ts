@@ -18,7 +18,8 @@ import { isPresent } from '../ledger/is-present.ts'
 import { CheckpointDamaged } from './checkpoint-errors.ts'
 import type { FileSeal } from './checkpoint.ts'
 
-const COMPRESSED = '.zst'
+/** Added to the name of a file of pages. */
+export const COMPRESSED = '.zst'
 const UNFINISHED = '.new'
 /** The fastest levels halve the size; higher ones gain little for much more CPU time. */
 const LEVEL = 3

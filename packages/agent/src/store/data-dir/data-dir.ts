@@ -37,6 +37,8 @@ export class DataDir {
   readonly builds: string
   /** Built templates: their images. */
   readonly templates: string
+  /** Sandboxes that are being received from other hosts (`sandbox/moves/`). A start removes them. */
+  readonly arrivals: string
   /** Discarded objects, and orphaned objects (`store/ledger/ledger.ts`). */
   readonly trash: string
   readonly quarantine: string
@@ -67,6 +69,7 @@ export class DataDir {
     this.volumes = join(root, 'volumes')
     this.builds = join(root, 'builds')
     this.templates = join(root, 'templates')
+    this.arrivals = join(root, 'arrivals')
     this.trash = join(root, 'trash')
     this.quarantine = join(root, 'quarantine')
     this.checkpointKey = join(root, 'checkpoint.key')
@@ -89,6 +92,7 @@ export class DataDir {
       dir.objects,
       dir.restoring,
       dir.templates,
+      dir.arrivals,
       dir.trash,
       dir.quarantine,
     ])

@@ -26,6 +26,8 @@ const KEEP_MS = 7 * 24 * 3600 * 1000
 const BEGUN = 'begun.json'
 /** The name of a deleted object's record while its folder is still in use. */
 export const DELETED = 'deleted.json'
+/** The name of a sandbox's record when another host has it: nothing of it was deleted for its users. */
+export const MOVED = 'moved.json'
 /** The files that an unused new folder may contain. */
 const HARMLESS: ReadonlySet<string> = new Set([BEGUN, 'manifest.first.json', 'manifest.json.new'])
 
@@ -111,8 +113,8 @@ export class Ledger {
   }
 
   /** Marks an object as deleted while its folder is still in use: no later start knows it. Needs no free disk space. */
-  async strike(record: string): Promise<void> {
-    await rename(record, join(dirname(record), DELETED)).catch((error: NodeJS.ErrnoException) => {
+  async strike(record: string, as: typeof DELETED | typeof MOVED = DELETED): Promise<void> {
+    await rename(record, join(dirname(record), as)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
   }
@@ -165,6 +167,7 @@ export class Ledger {
       throw error
     })
     if (names.includes(DELETED)) await this.discard(kind, folder, 'it was deleted')
+    else if (names.includes(MOVED)) await this.discard(kind, folder, 'it was moved')
     else if (names.includes(BEGUN) || names.every((name) => HARMLESS.has(name)))
       await this.discard(kind, folder, 'its creation never finished')
     else await this.setAside(kind, id, folder, 'it has no record')

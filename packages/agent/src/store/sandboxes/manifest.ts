@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { link, open, rename, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { agentMove } from '@offshoot/contract/agent-move'
 import { bootMode, egress, visibility } from '@offshoot/contract/sandbox'
 import { sandboxLimits } from '@offshoot/contract/sandbox-limits'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
@@ -34,8 +35,11 @@ const manifestStatus = z.enum(['creating', 'running', 'paused', 'hibernated', 'f
  */
 export const NEWER_FORMAT = 2
 
+/** The format of a sandbox that moves to another host. An agent that does not know it must not wake the sandbox. */
+export const MOVING_FORMAT = 3
+
 const manifest = z.object({
-  format: z.union([z.literal(1), z.literal(NEWER_FORMAT)]).optional(),
+  format: z.union([z.literal(1), z.literal(NEWER_FORMAT), z.literal(MOVING_FORMAT)]).optional(),
   id: z.uuid(),
   workspace_id: z.string(),
   template: z.string(),
@@ -68,6 +72,8 @@ const manifest = z.object({
   visibility: visibility.default('public'),
   /** Its limits by its workspace's plan; `null`: control has sent none. */
   limits: sandboxLimits.nullable().default(null),
+  /** While it moves to another host or from one. It is `hibernated` then, and nothing but the move may change it. */
+  move: agentMove.optional(),
   /** Frozen layers of its disk, the lowest first, for its next start: while `creating` and `hibernated`. */
   layers: z.array(layerId),
   /** Its block devices for volumes. Until it is `failed`, no other sandbox may write to the volumes that it holds. */
@@ -117,6 +123,16 @@ export async function writeFirstManifest(
   // A caller that does not await it has failed for another reason.
   onDisk.catch(() => undefined)
   return { onDisk }
+}
+
+/**
+ * Writes the manifests of a sandbox that has arrived from another host, into a folder that nothing knows yet. As for any
+ * other sandbox, the first one is that of a running sandbox, and counts only if a power cut empties a later one.
+ */
+export async function writeArrivedManifest(folder: string, content: Manifest): Promise<void> {
+  const { move: _move, format: _format, ...first } = content
+  await writeFileDurably(join(folder, FIRST), format({ ...first, status: 'running', cold: false, layers: [] }))
+  await writeManifest(folder, content)
 }
 
 /** Makes the folder of a spare that of a sandbox. @returns see {@link writeFirstManifest} */

@@ -30,6 +30,11 @@ const usageRecord = z.object({
 })
 export type UsageRecord = z.infer<typeof usageRecord>
 
+/** @throws Error if the text is no record */
+export function parseUsage(text: string): UsageRecord {
+  return usageRecord.parse(JSON.parse(text))
+}
+
 /** The record is there and cannot be understood. It has been put aside, under this path. */
 export class UsageDamaged extends Error {
   override readonly name = 'UsageDamaged'
@@ -49,7 +54,7 @@ export async function readUsage(folder: string): Promise<UsageRecord | null> {
     throw error
   }
   try {
-    return usageRecord.parse(JSON.parse(text))
+    return parseUsage(text)
   } catch (error) {
     await rename(path, join(folder, DAMAGED))
     throw new UsageDamaged(join(folder, DAMAGED), { cause: error })

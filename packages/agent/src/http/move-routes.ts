@@ -1,0 +1,96 @@
+import {
+  type AgentBakes,
+  type AgentLeave,
+  exportQuery,
+  importQuery,
+  leaveBody,
+  settleBody,
+} from '@offshoot/contract/agent-move'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import { ApiError } from '@offshoot/contract/errors'
+import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Agent } from '../sandbox/agent.ts'
+import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { importSandbox } from '../sandbox/moves/import.ts'
+import { exportSandbox, leaveHost } from '../sandbox/moves/leave.ts'
+import { settleMove } from '../sandbox/moves/settle.ts'
+import { UploadBody } from './files/receive-upload.ts'
+import { parseBody } from './request/parse-body.ts'
+import { parseQuery } from './request/parse-query.ts'
+import { ownSandbox, requireControl } from './request/require-credential.ts'
+
+/** Maximum bytes of a stream: more than any disk that moves has. */
+const MAX_STREAM_BYTES = 2 ** 42
+const status = { config: { isStatus: true } }
+
+/**
+ * `POST /v1/sandboxes/{id}/leave`, `GET …/export`, `PUT …/import`, `POST …/settle` and `GET /v1/bakes`: a hibernated sandbox
+ * moves to another host (docs/internal-api.md).
+ */
+export function moveRoutes(server: FastifyInstance, agent: Agent): void {
+  const { host, stopping } = agent
+  imports(server, agent)
+  server.get('/v1/bakes', async (request): Promise<AgentBakes> => {
+    requireControl(request)
+    return { hashes: await host.store.bakeContents.hashes() }
+  })
+  server.post('/v1/sandboxes/:id/leave', status, async (request): Promise<AgentLeave> => {
+    const { move_id: moveId } = parseBody(leaveBody, request.body)
+    return leaveHost(host, find(agent, request), moveId)
+  })
+  server.get('/v1/sandboxes/:id/export', status, async (request, reply) => {
+    if (stopping.aborted) throw new ApiError('shuttingDown')
+    const { move_id: moveId, have } = parseQuery(exportQuery, request)
+    const stream = await exportSandbox(host, find(agent, request), { moveId, have })
+    const stop = () => stream.destroy(new ApiError('shuttingDown'))
+    stopping.addEventListener('abort', stop, { once: true })
+    stream.once('close', () => stopping.removeEventListener('abort', stop))
+    return reply.type('application/octet-stream').send(stream)
+  })
+  server.post('/v1/sandboxes/:id/settle', { config: { isStatus: true, isDeletion: true } }, async (request, reply) => {
+    const { move_id: moveId, outcome } = parseBody(settleBody, request.body)
+    const id = idOf(request)
+    if (outcome === 'gone') await host.arrivals.cancel(id, request.caller.workspaceId, moveId)
+    const sandbox = ownSandbox(host.sandboxes, request)
+    if (sandbox !== null) await settleMove(host, sandbox, { moveId, outcome })
+    else if (outcome === 'stay' || host.sandboxes.has(id)) throw new ApiError('sandboxNotFound')
+    return reply.code(204).send()
+  })
+}
+
+/** In a Fastify scope of its own, in which bodies stay streams instead of being parsed. */
+function imports(server: FastifyInstance, { host, stopping }: Agent): void {
+  void server.register(async (scope) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+    scope.put('/v1/sandboxes/:id/import', status, async (request): Promise<AgentSandbox> => {
+      const { workspaceId } = request.caller
+      if (workspaceId === null) throw new ApiError('invalidField', { error: 'the credential names no workspace' })
+      if (stopping.aborted) throw new ApiError('shuttingDown')
+      const { move_id: moveId } = parseQuery(importQuery, request)
+      const id = idOf(request)
+      const body = UploadBody.of(request, MAX_STREAM_BYTES, stopping)
+      const { signal } = body.deadline
+      signal.addEventListener('abort', () => body.destroy(signal.reason as Error), { once: true })
+      try {
+        const sandbox = await importSandbox(host, { id, workspaceId, moveId }, body)
+        return sandbox.show(host.store.events.position(id)?.seq ?? 0)
+      } finally {
+        body.close()
+      }
+    })
+  })
+}
+
+function idOf({ params }: FastifyRequest): SandboxId {
+  const id = parseSandboxId((params as { id: string }).id)
+  if (id === null) throw new ApiError('sandboxNotFound')
+  return id
+}
+
+function find({ host }: Agent, request: FastifyRequest): Sandbox {
+  const sandbox = ownSandbox(host.sandboxes, request)
+  if (sandbox === null) throw new ApiError('sandboxNotFound')
+  return sandbox
+}

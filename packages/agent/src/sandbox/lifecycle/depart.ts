@@ -1,0 +1,43 @@
+import { join } from 'node:path'
+import { ApiError } from '@offshoot/contract/errors'
+import { syncFolder } from '@offshoot/kit/sync-folder'
+import { MOVED } from '../../store/ledger/ledger.ts'
+import { MANIFEST } from '../../store/sandboxes/manifest.ts'
+import { mayEndBake, sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
+import { sweepLayersSoon } from '../cleanup/sweep-layers.ts'
+import { removeTraces } from './remove-traces.ts'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+const REASONS = {
+  moved: 'it was moved to another host',
+  cancelled: 'its move to this host was cancelled',
+} as const
+
+/**
+ * Removes a sandbox that another host has. Like a deletion, but the agent's log does not say that it was deleted. Concurrent
+ * callers share one removal.
+ */
+export function departSandbox(host: Host, sandbox: Sandbox, reason: keyof typeof REASONS): Promise<void> {
+  sandbox.leaving.abort(new ApiError('sandboxNotFound'))
+  sandbox.removal ??= sandbox.transitions
+    .runNext(() => remove(host, sandbox, reason))
+    .catch((error: unknown) => {
+      sandbox.removal = undefined
+      throw error
+    })
+  return sandbox.removal
+}
+
+async function remove(host: Host, sandbox: Sandbox, reason: keyof typeof REASONS): Promise<void> {
+  if (host.sandboxes.get(sandbox.id) !== sandbox) return
+  sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
+  // From here on, every start removes the rest, also after a power cut.
+  const folder = host.store.dir.sandbox(sandbox.id)
+  await host.store.ledger.strike(join(folder, MANIFEST), MOVED)
+  await syncFolder(folder)
+  await removeTraces(host, sandbox, REASONS[reason])
+  host.log.info({ sandbox_id: sandbox.id, reason }, REASONS[reason])
+  sweepLayersSoon(host)
+  if (mayEndBake(sandbox.manifest)) sweepBakesSoon(host)
+}

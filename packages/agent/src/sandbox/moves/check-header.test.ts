@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto'
+import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
+import { describe, expect, it } from 'vitest'
+import { hashOfBake } from '../../store/bakes/bake-content.ts'
+import { MoveDamaged } from '../../store/moves/move-damaged.ts'
+import { movedSandbox } from '../../test/moved-sandbox.ts'
+import { checkHeader } from './check-header.ts'
+
+const MIB = 1024 ** 2
+const asked = { id: randomUUID(), workspaceId: randomUUID(), moveId: randomUUID() }
+const file = (name: string, bytes = 1): MovedFile => ({ name, bytes, sha256: 'a'.repeat(64) })
+const bake = [
+  file('bake/memory', 64 * MIB),
+  ...['state', 'rootfs.ext4', 'disk.qcow2', 'bake.json'].map((name) => file(`bake/${name}`)),
+]
+const own = [
+  file('events.jsonl'),
+  ...['base-0.pages', 'base-0.runs', 'pages', 'runs', 'state'].map((name) => file(`memory/${name}`)),
+  file('layers/0'),
+  file('layers/1'),
+]
+
+const header: MoveHeader = {
+  format: 1,
+  move_id: asked.moveId,
+  sandbox: movedSandbox({ id: asked.id, workspace_id: asked.workspaceId }),
+  memory: { machine: 'm', tsc_khz: 1, guest_ip: null, created_at: '2026-11-21T00:00:00.000Z', bases: 1 },
+  layers: 2,
+  bake: { hash: hashOfBake(bake), is_included: true },
+  disk_bytes: 1,
+  files: [...own, ...bake],
+}
+
+describe('the header of a sandbox that arrives', () => {
+  it('may be complete, may lack the bake, and may lack the memory', () => {
+    checkHeader(header, asked)
+    checkHeader({ ...header, bake: { ...header.bake, is_included: false }, files: own }, asked)
+    const disk = header.files.filter(({ name }) => !name.startsWith('memory/'))
+    checkHeader({ ...header, memory: null, files: disk.toReversed() }, asked)
+    expect(header.files).toHaveLength(13)
+  })
+
+  it.each<readonly [string, Partial<MoveHeader>]>([
+    ['of another move', { move_id: randomUUID() }],
+    ['of another sandbox', { sandbox: { ...header.sandbox, id: randomUUID() } }],
+    ['of another workspace', { sandbox: { ...header.sandbox, workspace_id: randomUUID() } }],
+    ['without a layer', { files: header.files.filter(({ name }) => name !== 'layers/0') }],
+    ['with one layer more', { files: [...header.files, file('layers/2')] }],
+    ['with a file twice', { files: [...header.files, file('layers/1')] }],
+    ['with a base that it does not count', { files: [...header.files, file('memory/base-1.pages')] }],
+    ['with files of a bake that it does not include', { bake: { ...header.bake, is_included: false } }],
+    ['with another bake than it names', { bake: { ...header.bake, hash: 'b'.repeat(64) } }],
+    ['with more pages than memory', { files: withFile('memory/pages', 64 * MIB + 1) }],
+    ['with too many runs', { files: withFile('memory/runs', 2 * MIB) }],
+    ['with a device state of a gigabyte', { files: withFile('memory/state', 1024 * MIB) }],
+    ['with a gigabyte of events', { files: withFile('events.jsonl', 1024 * MIB) }],
+  ])('is refused %s', (_what, change) => {
+    expect(() => checkHeader({ ...header, ...change }, asked)).toThrow(MoveDamaged)
+  })
+
+  it('is refused if the memory of the bake is not as large as that of the guest', () => {
+    const files = withFile('bake/memory', 32 * MIB)
+    const hash = hashOfBake(files.filter(({ name }) => name.startsWith('bake/')))
+    const smaller = { ...header, files, bake: { hash, is_included: true } }
+    expect(() => checkHeader(smaller, asked)).toThrow('impossible size of bake/memory')
+  })
+})
+
+function withFile(name: string, bytes: number): MovedFile[] {
+  return header.files.map((each) => (each.name === name ? file(name, bytes) : each))
+}

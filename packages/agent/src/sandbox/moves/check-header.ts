@@ -1,0 +1,60 @@
+import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
+import { bakeFileOf, hashOfBake } from '../../store/bakes/bake-content.ts'
+import { MoveDamaged } from '../../store/moves/move-damaged.ts'
+import { SMALL_FILES } from './moving-files.ts'
+
+const MIB = 1024 ** 2
+/** Bytes. Logs and events are far smaller. */
+const MAX_SMALL_BYTES = 32 * MIB
+const MAX_RUNS_BYTES = MIB
+const MAX_STATE_BYTES = 256 * MIB
+const OPTIONAL: ReadonlySet<string> = new Set([...SMALL_FILES, 'bake/lower.qcow2', 'bake/volumes.state'])
+const BAKE = ['memory', 'state', 'volumes.state', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2', 'bake.json']
+
+/** What this agent has asked for. */
+export interface Expected {
+  readonly id: string
+  readonly workspaceId: string
+  readonly moveId: string
+}
+
+/**
+ * Checks that the header of a stream is of the expected sandbox, and that the stream has exactly the files that the sandbox
+ * needs, each of a possible size.
+ * @throws MoveDamaged
+ */
+export function checkHeader(header: MoveHeader, { id, workspaceId, moveId }: Expected): void {
+  const { sandbox, bake, files } = header
+  if (sandbox.id !== id || sandbox.workspace_id !== workspaceId || header.move_id !== moveId) {
+    throw new MoveDamaged('the stream is of another sandbox or of another move')
+  }
+  const names = files.map(({ name }) => name)
+  const possible = new Set(namesOf(header))
+  const isComplete = [...possible].every((name) => OPTIONAL.has(name) || names.includes(name))
+  if (!isComplete || new Set(names).size !== names.length || names.some((name) => !possible.has(name))) {
+    throw new MoveDamaged('the stream lacks files of the sandbox or has others')
+  }
+  for (const file of files)
+    if (!isPossible(file, sandbox.memory_mb * MIB)) throw new MoveDamaged(`impossible size of ${file.name}`)
+  const ofBake = files.filter(({ name }) => bakeFileOf(name) !== null)
+  if (bake.is_included && hashOfBake(ofBake) !== bake.hash) throw new MoveDamaged('the bake has another hash')
+}
+
+function namesOf({ memory, layers, bake }: MoveHeader): string[] {
+  const bases = Array.from({ length: memory?.bases ?? 0 }, (_, index) => `base-${index}.`)
+  const pages = memory === null ? [] : [...bases, ''].flatMap((prefix) => [`${prefix}pages`, `${prefix}runs`])
+  return [
+    ...SMALL_FILES,
+    ...(memory === null ? [] : [...pages, 'state'].map((name) => `memory/${name}`)),
+    ...Array.from({ length: layers }, (_, index) => `layers/${index}`),
+    ...(bake.is_included ? BAKE.map((name) => `bake/${name}`) : []),
+  ]
+}
+
+function isPossible({ name, bytes }: MovedFile, memoryBytes: number): boolean {
+  if (name === 'bake/memory') return bytes === memoryBytes
+  if (name.endsWith('pages')) return bytes <= memoryBytes
+  if (name.endsWith('runs')) return bytes <= MAX_RUNS_BYTES
+  if (name.endsWith('state')) return bytes <= MAX_STATE_BYTES
+  return !name.endsWith('.json') && !name.endsWith('.jsonl') ? true : bytes <= MAX_SMALL_BYTES
+}

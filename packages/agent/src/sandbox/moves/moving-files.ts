@@ -1,0 +1,105 @@
+import { open, readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { join } from 'node:path'
+import { createZstdDecompress } from 'node:zlib'
+import type { MovedFile } from '@offshoot/contract/move-stream'
+import { bakeFileOf, type BakeContent } from '../../store/bakes/bake-content.ts'
+import type { Checkpoint, FileSeal } from '../../store/checkpoints/checkpoint.ts'
+import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { COMPRESSED } from '../../store/checkpoints/compressed-memory.ts'
+import { sealedMemory } from '../../store/checkpoints/memory-bases.ts'
+import { isPresent } from '../../store/ledger/is-present.ts'
+import type { Host } from '../model/host.ts'
+import type { Sandbox } from '../model/sandbox.ts'
+
+/**
+ * The files of a sandbox's folder that move as they are, and are small. What stays: QEMU's log and the idle time, which are
+ * of this host; `chain.json` and `memory-base/`, which a hibernated sandbox does not need.
+ */
+export const SMALL_FILES = ['events.1.jsonl', 'events.jsonl', 'log.1.jsonl', 'log.jsonl', 'usage.json'] as const
+const CHUNK_BYTES = 1024 * 1024
+
+/** A file of the stream and its content. */
+export interface MovingFile extends MovedFile {
+  readonly content: { readonly path: string } | { readonly bytes: Buffer }
+}
+
+export async function smallFiles(folder: string): Promise<MovingFile[]> {
+  const found: MovingFile[] = []
+  for (const name of SMALL_FILES) {
+    const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null
+      throw error
+    })
+    if (bytes !== null) found.push({ name, bytes: bytes.length, sha256: await sha256Of(bytes), content: { bytes } })
+  }
+  return found
+}
+
+/** Beside the event loop. */
+async function sha256Of(bytes: Buffer): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
+}
+
+export function memoryFilesOf(folder: string, checkpoint: Checkpoint): MovingFile[] {
+  const layers = sealedMemory(folder, checkpoint)
+  const memory = layers.flatMap(({ files, seal }, index) => {
+    const prefix = index === layers.length - 1 ? '' : `base-${index}.`
+    return [
+      moving(`memory/${prefix}pages`, files.pages, seal.pages),
+      moving(`memory/${prefix}runs`, files.runs, seal.runs),
+    ]
+  })
+  return [...memory, moving('memory/state', checkpointFiles(folder).state, checkpoint.state)]
+}
+
+/** @param checkpoint `null`: the layers have no seals */
+export async function layerFiles(host: Host, { manifest }: Sandbox, checkpoint: Checkpoint | null) {
+  return Promise.all(
+    manifest.layers.map(async (id, index) => {
+      const path = host.store.layers.path(id)
+      const known = checkpoint?.layers.find((layer) => layer.id === id)
+      return moving(`layers/${index}`, path, known ?? (await host.store.bakeContents.seal(path)))
+    }),
+  )
+}
+
+export function filesOfBake(folder: string, { files }: BakeContent): MovingFile[] {
+  return files.map(({ name, ...seal }) => moving(name, join(folder, bakeFileOf(name) ?? name), seal))
+}
+
+function moving(name: string, path: string, { bytes, sha256 }: FileSeal): MovingFile {
+  return { name, bytes, sha256, content: { path } }
+}
+
+/** The content of a file, decompressed if its checkpoint is compressed. */
+export async function* contentOf({ content }: MovingFile): AsyncGenerator<Buffer> {
+  if ('bytes' in content) yield content.bytes
+  else if (await isPresent(content.path)) yield* chunksOf(content.path)
+  else yield* decompressed(content.path + COMPRESSED)
+}
+
+async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  const file = await open(path)
+  try {
+    let got = CHUNK_BYTES
+    while (got > 0) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES)
+      yield buffer.subarray(0, bytesRead)
+      got = bytesRead
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function* decompressed(path: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(path)
+  const plain = createZstdDecompress()
+  source.once('error', (error) => plain.destroy(error))
+  try {
+    for await (const chunk of source.pipe(plain)) yield chunk as Buffer
+  } finally {
+    source.destroy()
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * The stream of a sandbox that moves, compressed as a whole with zstd:
+ *
+ *     "OFFMOVE1", length of the header (32 bits), header (JSON), extents of each file of the header, "OFFMOVE."
+ */
+import { Readable } from 'node:stream'
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { moveHeader, type MovedFile, type MoveHeader } from '@offshoot/contract/move-stream'
+import { ByteReader } from './byte-reader.ts'
+import { decodeExtents, encodeExtents } from './extents.ts'
+import { MoveDamaged } from './move-damaged.ts'
+
+const BEGIN = 'OFFMOVE1'
+const END = 'OFFMOVE.'
+/** Bytes that are compressed at once. Single extents may be very small. */
+const JOINED_BYTES = 512 * 1024
+const MAX_HEADER_BYTES = 1024 * 1024
+/** Hosts of one service are near each other: a higher level would take longer than what it saves. */
+const LEVEL = 1
+
+/** @param open the content of a file, in chunks of whole blocks of 4 KiB, except the last */
+export function writeMove(header: MoveHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): Readable {
+  const zstd = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
+  const plain = Readable.from(joined(framesOf(header, open)), { objectMode: false })
+  plain.once('error', (error) => zstd.destroy(error))
+  zstd.once('close', () => plain.destroy())
+  return plain.pipe(zstd)
+}
+
+async function* framesOf(header: MoveHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const text = Buffer.from(JSON.stringify(header))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(text.length)
+  yield Buffer.concat([Buffer.from(BEGIN), length, text])
+  for (const file of header.files) yield* encodeExtents(open(file))
+  yield Buffer.from(END)
+}
+
+async function* joined(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let bytes = 0
+  for await (const part of parts) {
+    waiting.push(part)
+    bytes += part.length
+    if (bytes < JOINED_BYTES) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    bytes = 0
+  }
+  yield Buffer.concat(waiting)
+}
+
+/** What to do with the parts of a stream, in this order. */
+export interface MoveReceiver {
+  header(header: MoveHeader): Promise<void>
+  /** @param read calls `write` with each piece of data; everything between is zero */
+  file(file: MovedFile, read: (write: (data: Buffer, at: number) => Promise<void>) => Promise<void>): Promise<void>
+}
+
+/** @throws MoveDamaged; the error of `body`; what the receiver throws */
+export async function readMove(body: Readable, receiver: MoveReceiver): Promise<void> {
+  const zstd = createZstdDecompress()
+  const fail = (error: Error) => zstd.destroy(error)
+  body.once('error', fail)
+  body.pipe(zstd)
+  try {
+    const reader = new ByteReader(zstd)
+    const header = await readHeader(reader)
+    await receiver.header(header)
+    for (const file of header.files) {
+      await receiver.file(file, (write) => decodeExtents(reader, file.bytes, write))
+    }
+    if ((await reader.read(END.length)).toString('latin1') !== END) throw new MoveDamaged('the stream has no end')
+    await reader.end()
+  } catch (error) {
+    throw explain(error)
+  } finally {
+    body.unpipe(zstd)
+    body.off('error', fail)
+    zstd.destroy()
+  }
+}
+
+async function readHeader(reader: ByteReader): Promise<MoveHeader> {
+  if ((await reader.read(BEGIN.length)).toString('latin1') !== BEGIN) {
+    throw new MoveDamaged('the stream is none of a sandbox, or of another version')
+  }
+  const bytes = (await reader.read(4)).readUInt32BE()
+  if (bytes > MAX_HEADER_BYTES) throw new MoveDamaged('the header is too long')
+  const text = (await reader.read(bytes)).toString('utf8')
+  try {
+    return moveHeader.parse(JSON.parse(text))
+  } catch (error) {
+    throw new MoveDamaged('the header is invalid', { cause: error })
+  }
+}
+
+/** Errors of zstd have no system call. */
+function explain(error: unknown): unknown {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  const isOfZstd = code !== undefined && (code.startsWith('ZSTD_') || code === 'Z_BUF_ERROR')
+  return isOfZstd ? new MoveDamaged('the stream cannot be decompressed', { cause: error }) : error
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import type { AgentBakes, AgentLeave } from '@offshoot/contract/agent-move'
+import type { MoveHeader } from '@offshoot/contract/move-stream'
+import { readMove, writeMove } from '../store/moves/move-stream.ts'
+import { type AgentProcess, WORKSPACE } from './agent-process.ts'
+
+export interface Left {
+  readonly moveId: string
+  readonly leave: AgentLeave
+  readonly stream: Buffer
+}
+
+/** Begins a move and reads its stream. @throws Error if that fails */
+export async function leave(from: AgentProcess, to: AgentProcess, id: string): Promise<Left> {
+  const moveId = randomUUID()
+  const { status, body } = await from.act<AgentLeave>(id, 'leave', { move_id: moveId })
+  if (status !== 200) throw new Error(`leave answered ${status}: ${JSON.stringify(body)}`)
+  const bakes = await to.call<AgentBakes>('GET', '/v1/bakes', { workspace: null })
+  const have = bakes.body.hashes.map((hash) => `&have=${hash}`).join('')
+  const response = await from.open(`/v1/sandboxes/${id}/export?move_id=${moveId}${have}`, new AbortController().signal)
+  if (response.status !== 200) throw new Error(`export answered ${response.status}: ${await response.text()}`)
+  return { moveId, leave: body, stream: Buffer.from(await response.arrayBuffer()) }
+}
+
+export async function arrive(
+  to: AgentProcess,
+  id: string,
+  moveId: string,
+  stream: Uint8Array | ReadableStream,
+): Promise<{ readonly status: number; readonly body: AgentSandbox & { error?: string; detail?: string } }> {
+  const response = await fetch(`${to.url}/v1/sandboxes/${id}/import?move_id=${moveId}`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${await to.token(WORKSPACE)}`,
+      'content-type': 'application/octet-stream',
+    },
+    body: stream as RequestInit['body'] & {},
+    ...({ duplex: 'half' } as object),
+  })
+  return { status: response.status, body: (await response.json()) as AgentSandbox }
+}
+
+export async function settle(on: AgentProcess, id: string, moveId: string, outcome: 'stay' | 'gone'): Promise<number> {
+  return (await on.act(id, 'settle', { move_id: moveId, outcome })).status
+}
+
+/** Moves a hibernated sandbox. @throws Error if that fails */
+export async function move(from: AgentProcess, to: AgentProcess, id: string): Promise<Left> {
+  const left = await leave(from, to, id)
+  const arrived = await arrive(to, id, left.moveId, left.stream)
+  if (arrived.status !== 200) throw new Error(`import answered ${arrived.status}: ${JSON.stringify(arrived.body)}`)
+  const settled = [await settle(to, id, left.moveId, 'stay'), await settle(from, id, left.moveId, 'gone')]
+  if (settled.join() !== '204,204') throw new Error(`settle answered ${settled.join()}`)
+  return left
+}
+
+/** The same stream with another header, as another host would have sent it. */
+export async function withHeader(stream: Buffer, change: (header: MoveHeader) => MoveHeader): Promise<Buffer> {
+  let header: MoveHeader | undefined
+  const contents = new Map<string, Buffer>()
+  await readMove(Readable.from([stream], { objectMode: false }), {
+    header: async (read) => {
+      header = read
+    },
+    file: async (file, read) => {
+      const content = Buffer.alloc(file.bytes)
+      await read(async (data, at) => {
+        data.copy(content, at)
+      })
+      contents.set(file.name, content)
+    },
+  })
+  if (header === undefined) throw new Error('the stream has no header')
+  return buffer(
+    writeMove(change(header), async function* ({ name }) {
+      yield contents.get(name) ?? Buffer.alloc(0)
+    }),
+  )
+}

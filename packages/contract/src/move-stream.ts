@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { bakeHash } from './agent-move.ts'
+import { isUuid } from './ids.ts'
+import { bootMode, egress, visibility } from './sandbox.ts'
+import { sandboxLimits } from './sandbox-limits.ts'
+
+/** The head of the stream that an export answers and an import reads (docs/adr/0048-moving-sandboxes.md). */
+
+/** Maximum layers of a disk that moves. The agent flattens longer ones. */
+export const MAX_MOVED_LAYERS = 256
+/** Maximum bases of a memory that moves. */
+const MAX_MOVED_BASES = 9
+/** Bytes. An impossible size is refused before anything is read. */
+const MAX_FILE_BYTES = 2 ** 42
+
+/**
+ * The names of files in a stream. A receiver chooses the path of each by itself. Layers and bases are counted from the
+ * lowest.
+ */
+const fileName = z
+  .string()
+  .regex(
+    /^(?:events(?:\.1)?\.jsonl|log(?:\.1)?\.jsonl|usage\.json|memory\/(?:state|pages|runs|base-\d\.(?:pages|runs))|layers\/(?:0|[1-9]\d{0,2})|bake\/(?:memory|state|volumes\.state|rootfs\.ext4|lower\.qcow2|disk\.qcow2|bake\.json))$/,
+  )
+
+export const movedFile = z.strictObject({
+  name: fileName,
+  bytes: z.int().min(0).max(MAX_FILE_BYTES),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+export type MovedFile = z.infer<typeof movedFile>
+
+const text = z.string().max(4096)
+
+/** What the manifest of a sandbox says on every host. */
+export const movedSandbox = z.strictObject({
+  id: z.uuid(),
+  workspace_id: z.string().refine(isUuid),
+  template: text,
+  created_at: z.iso.datetime(),
+  cpu: z.int().min(1).max(1024),
+  memory_mb: z.int().min(1).max(1_048_576),
+  guest_ip: z.ipv4().nullable(),
+  boot_ms: z.int().nullable(),
+  boot_mode: bootMode.nullable(),
+  from_snapshot: z.uuid().nullable(),
+  parent_id: z.uuid().nullable(),
+  fork_tree_id: z.uuid().nullable(),
+  persistent: z.boolean(),
+  idle_timeout_seconds: z.int().min(1),
+  run_as: z.strictObject({ user: text.optional(), cwd: text.optional() }),
+  egress,
+  visibility,
+  limits: sandboxLimits.nullable(),
+})
+export type MovedSandbox = z.infer<typeof movedSandbox>
+
+/** What a checkpoint says about the guest's memory. */
+const movedMemory = z.strictObject({
+  machine: text,
+  tsc_khz: z.number().positive().optional(),
+  guest_ip: z.ipv4().nullable(),
+  created_at: z.iso.datetime(),
+  bases: z.int().min(0).max(MAX_MOVED_BASES),
+})
+
+export const moveHeader = z.strictObject({
+  /** Raise it with every change of the stream. */
+  format: z.literal(1),
+  move_id: z.uuid(),
+  sandbox: movedSandbox,
+  /** `null`: the sandbox is hibernated without its memory. */
+  memory: movedMemory.nullable(),
+  /** The number of layers of its disk above that of the bake. */
+  layers: z.int().min(0).max(MAX_MOVED_LAYERS),
+  bake: z.strictObject({ hash: bakeHash, is_included: z.boolean() }),
+  /** The most bytes that the files occupy on a disk. */
+  disk_bytes: z.int().min(0),
+  /** In the order of their content in the stream. */
+  files: z.array(movedFile).max(1000),
+})
+export type MoveHeader = z.infer<typeof moveHeader>

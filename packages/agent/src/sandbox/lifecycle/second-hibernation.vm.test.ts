@@ -92,7 +92,7 @@ describe('a second hibernation', () => {
 
     expect(await isPresent(baseOf(sandbox))).toBe(true)
     process.kill(sandbox.vm?.process.pid ?? 0, 'SIGKILL')
-    await eventually('its end', async () => sandbox.manifest.status === 'failed')
+    await eventually('its end', async () => sandbox.manifest.status === 'failed' && !sandbox.transitions.isBusy)
     await reconcile(host)
     expect(await isPresent(baseOf(sandbox))).toBe(false)
   })

@@ -77,6 +77,7 @@ export default defineConfig({
     ],
     sequence: { sequencer: LongestFirst },
     tags: [
+      { name: 'long', description: 'not a part of the short form of a run (bin/test without --all)' },
       { name: 'only-once', description: 'looks for lost data or double work: fails the whole run if it fails once' },
     ],
   },

@@ -218,35 +218,39 @@ describe('apps', () => {
 
   appFaultCases(() => ({ git, offshoot, app, deploy, over, visit, version }))
 
-  it('are deployed all the same when control is killed, and a deploy is cancelled when its owner says so', async () => {
-    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { install_command: 'sleep 2' } })
-    const path = `/v1/apps/${app.id}/deploys`
-    const { body: row } = await offshoot.request('POST', path)
-    const at = (id: string, step: string) =>
-      until(
-        'the step',
-        async () => (await offshoot.request('GET', `${path}/${id}`)).body.build_logs.includes(step),
-        DEPLOY_MS,
-      )
-    await at(row.id, '==> install')
-    await offshoot.killService('control')
-    const resumed = await over(row.id)
-    expect([resumed.status, resumed.error]).toEqual(['live', null])
-    expect(resumed.build_logs).toContain('the service was interrupted: from the beginning')
-    await until('the version', async () => (await version()) === 'two')
+  it(
+    'are deployed all the same when control is killed, and a deploy is cancelled when its owner says so',
+    { tags: ['long'] },
+    async () => {
+      await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { install_command: 'sleep 2' } })
+      const path = `/v1/apps/${app.id}/deploys`
+      const { body: row } = await offshoot.request('POST', path)
+      const at = (id: string, step: string) =>
+        until(
+          'the step',
+          async () => (await offshoot.request('GET', `${path}/${id}`)).body.build_logs.includes(step),
+          DEPLOY_MS,
+        )
+      await at(row.id, '==> install')
+      await offshoot.killService('control')
+      const resumed = await over(row.id)
+      expect([resumed.status, resumed.error]).toEqual(['live', null])
+      expect(resumed.build_logs).toContain('the service was interrupted: from the beginning')
+      await until('the version', async () => (await version()) === 'two')
 
-    const { body: unwanted } = await offshoot.request('POST', path)
-    await at(unwanted.id, '==> install')
-    const { body: queued } = await offshoot.request('POST', path)
-    const { body: newest } = await offshoot.request('POST', path)
-    expect((await over(queued.id)).error).toBe('a newer deploy took its place')
-    for (const { id } of [newest, unwanted])
-      expect((await offshoot.request('POST', `${path}/${id}/cancel`)).status).toBe(202)
-    for (const { id } of [newest, unwanted])
-      expect(await over(id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
-    expect((await offshoot.request('POST', `${path}/${unwanted.id}/cancel`)).status).toBe(409)
-    expect(await version()).toBe('two')
-  })
+      const { body: unwanted } = await offshoot.request('POST', path)
+      await at(unwanted.id, '==> install')
+      const { body: queued } = await offshoot.request('POST', path)
+      const { body: newest } = await offshoot.request('POST', path)
+      expect((await over(queued.id)).error).toBe('a newer deploy took its place')
+      for (const { id } of [newest, unwanted])
+        expect((await offshoot.request('POST', `${path}/${id}/cancel`)).status).toBe(202)
+      for (const { id } of [newest, unwanted])
+        expect(await over(id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
+      expect((await offshoot.request('POST', `${path}/${unwanted.id}/cancel`)).status).toBe(409)
+      expect(await version()).toBe('two')
+    },
+  )
 
   it('leave nothing behind when they are deleted', async () => {
     expect((await offshoot.request('DELETE', `/v1/apps/${app.id}`)).status).toBe(204)

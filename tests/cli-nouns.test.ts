@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The commands of `offshoot` for volumes, snapshots, templates and apps, against one server. */
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readFile, truncate, writeFile } from 'node:fs/promises'

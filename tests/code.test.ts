@@ -1,3 +1,4 @@
+/** @module-tag long */
 import type { CodeContext } from '@offshoot/contract/code'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Offshoot } from './setup/offshoot.ts'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The console's pages of apps, as a person uses them in Debian's Chromium. */
 import { DnsServer } from '@offshoot/control/test/dns-server'
 import { afterAll, describe } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The console when the network is slow, when control restarts, and when the session ended before a change. */
 import type { BrowserContext, Page, Route } from 'playwright-core'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'
 import { Console } from './setup/console.ts'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The console's pages of templates, volumes and databases, as a person uses them in Debian's Chromium. */
 import { describe } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'

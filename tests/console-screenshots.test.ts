@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The pictures of the console in the README. `OFFSHOOT_WRITE_SCREENSHOTS=1` writes them. */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The console's pages of a workspace, of accounts and of operators, as people use them in Debian's Chromium. */
 import { describe } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { connected, type Database, options } from './setup/database.ts'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** A database's archive, backup and disk are lost, and an object store has copies. */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connected, type Database, refusal, value } from './setup/database.ts'

@@ -38,7 +38,7 @@ const initialize = (language: string) => ({
 const isAll = process.env['OFFSHOOT_LANGUAGES'] === 'all'
 
 describe('a language server', { timeout: TEST_MS }, () => {
-  it('understands Python files: diagnostics, completion, definition', async () => {
+  it('understands Python files: diagnostics, completion, definition', { tags: ['long'] }, async () => {
     const [main, other] = [`${WORKSPACE}/main.py`, `${WORKSPACE}/shapes.py`]
     await write(other, 'class Circle:\n    def area(self) -> float:\n        return 3.14\n')
     const text = 'from shapes import Circle\n\nsize: int = "large"\nCircle().area\n'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** A real dev server with hot reload in a sandbox, used from a browser. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The SDK's functions for everything but sandboxes and databases, against one server. */
 import { randomUUID } from 'node:crypto'
 import { busyboxRoot } from '@offshoot/agent/test/busybox-root'

@@ -124,22 +124,26 @@ describe('bin/up', () => {
 
 describe('bin/up --prepare', () => {
   // Every test that starts from a seed shows that `--prepare` leaves nothing for the start to build.
-  it('makes what a first start would make as often as it is asked to, without KVM where that is said, and refuses a directory in use', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
-    const prepare = () => run('--prepare', '--data-dir', folder, '--images-dir', imagesDir, '--accelerator', 'tcg')
-    const made = await prepare()
-    expect(made).toMatchObject({ code: 0, output: expect.stringContaining('baking template') })
-    expect(made.output).toContain('software emulation was asked for')
-    expect(made.output).not.toContain('trying whether guests run under KVM')
-    const credentials = async () => JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'))
-    const { jwt: _, ...kept } = await credentials()
-    expect(JSON.parse(await readFile(join(folder, 'up.json'), 'utf8')).services).toEqual({})
-    expect(await prepare()).toMatchObject({ code: 0, output: expect.not.stringContaining('baking template') })
-    expect(await credentials()).toMatchObject(kept)
-    await rm(folder, { recursive: true })
-    const refused = await run('--prepare', '--data-dir', offshoot.dataDir, '--images-dir', imagesDir)
-    expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(oneSentence) })
-  })
+  it(
+    'makes what a first start would make as often as it is asked to, without KVM where that is said, and refuses a directory in use',
+    { tags: ['long'] },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
+      const prepare = () => run('--prepare', '--data-dir', folder, '--images-dir', imagesDir, '--accelerator', 'tcg')
+      const made = await prepare()
+      expect(made).toMatchObject({ code: 0, output: expect.stringContaining('baking template') })
+      expect(made.output).toContain('software emulation was asked for')
+      expect(made.output).not.toContain('trying whether guests run under KVM')
+      const credentials = async () => JSON.parse(await readFile(join(folder, 'credentials.json'), 'utf8'))
+      const { jwt: _, ...kept } = await credentials()
+      expect(JSON.parse(await readFile(join(folder, 'up.json'), 'utf8')).services).toEqual({})
+      expect(await prepare()).toMatchObject({ code: 0, output: expect.not.stringContaining('baking template') })
+      expect(await credentials()).toMatchObject(kept)
+      await rm(folder, { recursive: true })
+      const refused = await run('--prepare', '--data-dir', offshoot.dataDir, '--images-dir', imagesDir)
+      expect(refused).toMatchObject({ code: 1, errors: expect.stringMatching(oneSentence) })
+    },
+  )
 })
 
 describe('bin/up --down', () => {

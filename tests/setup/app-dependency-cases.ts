@@ -52,7 +52,7 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
     /^offshoot_app_trees\{status="ready"\} 1$/m.test((await served().offshoot.request('GET', '/metrics')).text)
   const templates = () => readdir(join(served().offshoot.dataDir, 'agent/templates'))
 
-  it('start from what the build before has installed, without a variable of it', async () => {
+  it('start from what the build before has installed, without a variable of it', { tags: ['long'] }, async () => {
     const { git, offshoot } = served()
     expect(await deploy()).toContain('==> install: test -n')
     const { own } = await page('one')
@@ -66,7 +66,7 @@ export function appDependencyCases(served: () => Omit<ServedApp, 'app'>): void {
     expect(await page('two')).toEqual({ version: 'two', own, secret: SECRET })
   })
 
-  it('install anew when the lock file is another, and what they keep goes with them', async () => {
+  it('install anew when the lock file is another, and what they keep goes with them', { tags: ['long'] }, async () => {
     const { git, offshoot } = served()
     await git.commit('installs', files('three', '2'))
     const log = await deploy()

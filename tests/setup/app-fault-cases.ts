@@ -197,7 +197,7 @@ export function appFaultCases(served: () => ServedApp): void {
     await change({ install_command: '' })
   })
 
-  it('are built again when the VM of what serves is killed', async () => {
+  it('are built again when the VM of what serves is killed', { tags: ['long'] }, async () => {
     const { offshoot, app, visit, version } = served()
     const { body } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)
     const { sandbox_id: sandbox, git_commit: commit } = body.find(({ status }: Deployed) => status === 'live')

@@ -83,59 +83,63 @@ export function metricsCases(offshoot: () => Offshoot): void {
     for (const { id } of [busy, idle]) await offshoot().delete(id)
   })
 
-  it('goes on over pause, hibernation, a kill -9 of the agent and the end of its VM; nothing wakes for it', async () => {
-    const { id } = await offshoot().create()
-    await sh(id, `${TALK}; (while :; do :; done) >/dev/null 2>&1 & echo $! >/tmp/burner`)
-    const first = await now(id)
-    await rises('CPU time', id, ({ cpu_seconds }) => cpu_seconds > first.cpu_seconds + 0.2)
-    await move(id, 'pause')
-    const stopped = await now(id)
-    const paused = await until('a reading seconds later', async () => {
-      const later = await now(id)
-      return Date.parse(later.ts) > Date.parse(stopped.ts) + 3000 && later
-    })
-    // At the earlier rate, the CPU time would have grown more by now.
-    expect(paused.cpu_seconds - stopped.cpu_seconds).toBeLessThan(0.3)
-    expect(paused.memory_guest_used_ts).toBe(stopped.memory_guest_used_ts)
-    await move(id, 'resume')
-    await sh(id, 'kill $(cat /tmp/burner)')
-    const talking = await now(id)
-    await sh(id, TALK)
-    await move(id, 'hibernate')
-    const asleep = await now(id)
-    expectGrown(paused, asleep)
-    // The hibernation counts the traffic since the last sample.
-    expect(known(asleep.network_out_bytes)).toBeGreaterThanOrEqual(known(talking.network_out_bytes) + 3000)
-    expect(asleep).toMatchObject({ memory_host_private_bytes: 0, memory_guest_used_bytes: expect.any(Number) })
-    expect(asleep.disk_bytes).toBeGreaterThan(0)
-    await offshoot().killService('agent')
-    const { ts: _ts, ...values } = asleep
-    expect(await now(id)).toMatchObject(values)
-    expect(await has(id)).toBe(false)
-    expect((await offshoot().request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('hibernated')
-    await move(id, 'wake')
-    await sh(id, `${BURN}; ${TALK}`)
-    const awake = await now(id)
-    expectGrown(asleep, awake)
-    expect(known(awake.network_out_bytes)).toBeGreaterThan(known(asleep.network_out_bytes))
-    await offshoot().killService('agent')
-    const adopted = await now(id)
-    expectGrown(awake, adopted)
-    await sh(id, TALK)
-    await rises('traffic', id, (is) => known(is.network_out_bytes) > known(adopted.network_out_bytes))
-    const last = await now(id)
-    const vm = (await offshoot().virtualMachines()).find(({ sandboxId }) => sandboxId === id)
-    if (vm === undefined) throw new Error('no VM')
-    process.kill(vm.pid, 'SIGKILL')
-    await until('a failed sandbox', async () => {
-      const { body } = await offshoot().request('GET', `/v1/sandboxes/${id}`)
-      return body.status === 'failed'
-    })
-    const failed = await now(id)
-    expectGrown(last, failed)
-    expect(failed.memory_host_private_bytes).toBe(0)
-    await offshoot().delete(id)
-  })
+  it(
+    'goes on over pause, hibernation, a kill -9 of the agent and the end of its VM; nothing wakes for it',
+    { tags: ['long'] },
+    async () => {
+      const { id } = await offshoot().create()
+      await sh(id, `${TALK}; (while :; do :; done) >/dev/null 2>&1 & echo $! >/tmp/burner`)
+      const first = await now(id)
+      await rises('CPU time', id, ({ cpu_seconds }) => cpu_seconds > first.cpu_seconds + 0.2)
+      await move(id, 'pause')
+      const stopped = await now(id)
+      const paused = await until('a reading seconds later', async () => {
+        const later = await now(id)
+        return Date.parse(later.ts) > Date.parse(stopped.ts) + 3000 && later
+      })
+      // At the earlier rate, the CPU time would have grown more by now.
+      expect(paused.cpu_seconds - stopped.cpu_seconds).toBeLessThan(0.3)
+      expect(paused.memory_guest_used_ts).toBe(stopped.memory_guest_used_ts)
+      await move(id, 'resume')
+      await sh(id, 'kill $(cat /tmp/burner)')
+      const talking = await now(id)
+      await sh(id, TALK)
+      await move(id, 'hibernate')
+      const asleep = await now(id)
+      expectGrown(paused, asleep)
+      // The hibernation counts the traffic since the last sample.
+      expect(known(asleep.network_out_bytes)).toBeGreaterThanOrEqual(known(talking.network_out_bytes) + 3000)
+      expect(asleep).toMatchObject({ memory_host_private_bytes: 0, memory_guest_used_bytes: expect.any(Number) })
+      expect(asleep.disk_bytes).toBeGreaterThan(0)
+      await offshoot().killService('agent')
+      const { ts: _ts, ...values } = asleep
+      expect(await now(id)).toMatchObject(values)
+      expect(await has(id)).toBe(false)
+      expect((await offshoot().request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('hibernated')
+      await move(id, 'wake')
+      await sh(id, `${BURN}; ${TALK}`)
+      const awake = await now(id)
+      expectGrown(asleep, awake)
+      expect(known(awake.network_out_bytes)).toBeGreaterThan(known(asleep.network_out_bytes))
+      await offshoot().killService('agent')
+      const adopted = await now(id)
+      expectGrown(awake, adopted)
+      await sh(id, TALK)
+      await rises('traffic', id, (is) => known(is.network_out_bytes) > known(adopted.network_out_bytes))
+      const last = await now(id)
+      const vm = (await offshoot().virtualMachines()).find(({ sandboxId }) => sandboxId === id)
+      if (vm === undefined) throw new Error('no VM')
+      process.kill(vm.pid, 'SIGKILL')
+      await until('a failed sandbox', async () => {
+        const { body } = await offshoot().request('GET', `/v1/sandboxes/${id}`)
+        return body.status === 'failed'
+      })
+      const failed = await now(id)
+      expectGrown(last, failed)
+      expect(failed.memory_host_private_bytes).toBe(0)
+      await offshoot().delete(id)
+    },
+  )
 
   it('is no activity, and is refused as every operation is', async () => {
     const { id } = await offshoot().create()

@@ -36,14 +36,21 @@ const count = (state: 'passed' | 'failed' | 'skipped') =>
   counted.flatMap(({ children }) => [...children.allTests(state)]).length
 // A file that fails outside its tests counts as a failed test.
 const brokenFiles = counted.filter((module) => !module.ok() && failuresOf(module).length === 0).length
+// Those of the long form, in a run of the short one.
+const leftOut = counted.flatMap(({ children }) => [...children.allTests('skipped')]).filter(isLeftOut).length
 const failures = count('failed') + brokenFiles + (isMendable ? 0 : 1)
-const skipped = count('skipped')
+const skipped = count('skipped') - leftOut
+if (leftOut > 0) console.log(`Without ${leftOut} tests of the long form. bin/test --all runs them, too.`)
 console.log(`${count('passed')} passed, ${failures} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 process.exit(failures > 0 || modules.length === 0 ? 1 : 0)
 
 /** Errors outside of test files. */
 function hasOtherErrors(vitest: Vitest): boolean {
   return vitest.state.getUnhandledErrors().length > 0
+}
+
+function isLeftOut({ tags }: TestCase): boolean {
+  return options.tagsFilter !== undefined && tags.includes('long')
 }
 
 function failuresOf({ children }: TestModule): TestCase[] {

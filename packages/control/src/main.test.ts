@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@offshoot/kit/free-port'
+import { serviceProgram } from '@offshoot/kit/test/service-program'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from './test/fake-agent.ts'
 import { call, eventually } from './test/harness.ts'
@@ -62,7 +63,8 @@ describe('the control process', () => {
   }
 
   async function startMain(output: 'pipe' | number = 'pipe') {
-    const child = spawn(process.execPath, [sourceFile('main.ts'), configPath], { stdio: ['ignore', output, 'inherit'] })
+    const program = serviceProgram('control', sourceFile('main.ts'))
+    const child = spawn(process.execPath, [program, configPath], { stdio: ['ignore', output, 'inherit'] })
     children.add(child)
     let log = ''
     child.stdout?.on('data', (part: Buffer) => (log += part.toString()))

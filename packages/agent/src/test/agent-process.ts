@@ -9,12 +9,19 @@ import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@of
 import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { findFreePort } from '@offshoot/kit/free-port'
+import { serviceProgram } from '@offshoot/kit/test/service-program'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../machine/host/find-vm-processes.ts'
 import { pauseAfter } from './pause.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 const SOURCE = join(import.meta.dirname, '..')
+const PROGRAMS = {
+  'main.ts': serviceProgram('agent', join(SOURCE, 'main.ts')),
+  'prepare.ts': serviceProgram('prepare', join(SOURCE, 'prepare.ts')),
+  'end-all.ts': join(SOURCE, 'end-all.ts'),
+} as const
+type Program = keyof typeof PROGRAMS
 export const WORKSPACE = '11111111-1111-4111-8111-111111111111'
 export const OTHER_WORKSPACE = '22222222-2222-4222-8222-222222222222'
 
@@ -119,7 +126,7 @@ export class AgentProcess {
   }
 
   /** Runs one of the agent's programs to its end. */
-  async run(program: 'prepare.ts' | 'end-all.ts' | 'main.ts'): Promise<{ exitCode: number; output: string }> {
+  async run(program: Program): Promise<{ exitCode: number; output: string }> {
     const child = this.#spawn(program)
     let output = ''
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
@@ -154,8 +161,8 @@ export class AgentProcess {
     await ended
   }
 
-  #spawn(program: string) {
-    const command = [process.execPath, join(SOURCE, program), this.configPath]
+  #spawn(program: Program) {
+    const command = [process.execPath, PROGRAMS[program], this.configPath]
     // env(1) runs the command unchanged if there is no wrapper.
     return spawn('env', [...this.#under, ...command], { stdio: ['ignore', 'pipe', 'pipe'] })
   }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '@offshoot/kit/free-port'
+import { serviceProgram } from '@offshoot/kit/test/service-program'
 import { Pool } from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -46,7 +47,7 @@ async function start(): Promise<ChildProcess> {
   const config = { listen, public_url: url, database, agents: [], data_dir: folder, commit: 'abc', log_level: 'error' }
   const path = join(folder, `${listen.port}.json`)
   await writeFile(path, JSON.stringify(config))
-  const main = fileURLToPath(new URL('../../main.ts', import.meta.url))
+  const main = serviceProgram('control', fileURLToPath(new URL('../../main.ts', import.meta.url)))
   const child = spawn(process.execPath, [main, path], { stdio: 'inherit' })
   children.add(child)
   await eventually(() => call(url, 'GET', '/healthz').catch(() => null))

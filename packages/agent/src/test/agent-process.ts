@@ -9,19 +9,12 @@ import type { AgentFork, AgentRecord, AgentSandbox, AgentSandboxList } from '@of
 import type { AgentConfigFile } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
 import { findFreePort } from '@offshoot/kit/free-port'
-import { serviceProgram } from '@offshoot/kit/test/service-program'
 import { SignJWT } from 'jose'
 import { findVmProcesses } from '../machine/host/find-vm-processes.ts'
+import { PROGRAMS, type Program } from './agent-programs.ts'
 import { pauseAfter } from './pause.ts'
 import { shareBakes } from './shared-bakes.ts'
 
-const SOURCE = join(import.meta.dirname, '..')
-const PROGRAMS = {
-  'main.ts': serviceProgram('agent', join(SOURCE, 'main.ts')),
-  'prepare.ts': serviceProgram('prepare', join(SOURCE, 'prepare.ts')),
-  'end-all.ts': join(SOURCE, 'end-all.ts'),
-} as const
-type Program = keyof typeof PROGRAMS
 export const WORKSPACE = '11111111-1111-4111-8111-111111111111'
 export const OTHER_WORKSPACE = '22222222-2222-4222-8222-222222222222'
 

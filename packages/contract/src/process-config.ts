@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { databaseAddress } from './database-address.ts'
 import { controlSettings } from './control-settings.ts'
 import { egressExceptions } from './egress-exception.ts'
 import { objectStore } from './object-store.ts'
@@ -150,13 +151,7 @@ export const controlConfig = z.strictObject({
   /** Base address for users, without a final slash. */
   public_url: z.url(),
   /** The PostgreSQL 16 database. The user owns it and is no superuser. */
-  database: z.strictObject({
-    host: z.string().min(1),
-    port,
-    user: z.string().min(1),
-    password: z.string().min(1),
-    database: z.string().min(1),
-  }),
+  database: databaseAddress,
   /** The agents of this cluster, each with the secret that it shares with control. */
   agents: z.array(z.strictObject({ url: z.url(), secret: agentSecret })),
   /** Shared with the edge. Without it, control serves no edge. */

@@ -41,6 +41,9 @@ app.kubernetes.io/component: {{ .part }}
   "docs_dir" "/opt/offshoot/docs"
   "commit" (dict "from_file" "/opt/offshoot/COMMIT")
 }}
+{{- with $db.pooler }}
+{{- $_ := set $config.database "pooler" (dict "host" .host "port" (int .port)) }}
+{{- end }}
 {{- if .Values.control.tlsSecretName }}
 {{- $_ := set $config "tls" (dict "cert" "/etc/offshoot/tls/tls.crt" "key" "/etc/offshoot/tls/tls.key" "host" "0.0.0.0" "port" 8443) }}
 {{- end }}

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { DatabaseAddress } from '@offshoot/contract/database-address'
 import { Client } from 'pg'
 import type { Logger } from 'pino'
-import { clientConfig, type DatabaseAddress } from './database.ts'
+import { clientConfig } from './database.ts'
 
 /** Milliseconds before reconnecting. */
 const FIRST_RETRY_MS = 50

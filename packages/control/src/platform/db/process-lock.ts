@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { DatabaseAddress } from '@offshoot/contract/database-address'
 import { Client, type QueryResult } from 'pg'
-import { clientConfig, type DatabaseAddress } from './database.ts'
+import { clientConfig } from './database.ts'
 
 /** Milliseconds after which PostgreSQL releases the locks of a process of which it hears nothing. */
 const LEASE_MS = 30_000

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { EventEmitter } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { DatabaseAddress } from '@offshoot/contract/database-address'
 import {
   Logger as WorkerLogger,
   parseCronItems,
@@ -11,7 +12,7 @@ import {
 } from 'graphile-worker'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
-import { clientConfig, type DatabaseAddress } from '../db/database.ts'
+import { clientConfig } from '../db/database.ts'
 import { outliveBrokenConnections } from '../db/outlive-broken-connections.ts'
 import type { ProcessLock } from '../db/process-lock.ts'
 import {

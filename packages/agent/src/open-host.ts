@@ -99,7 +99,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     ledger,
     layers,
     bakeContents: new BakeContents(dir.bakes, (path) =>
-      hashing.ask('seal', { path, isDurable: true }, Deadline.after(HASH_MS, `hash of ${path}`)),
+      hashing.ask('seal', { path, isDurable: true, isSparse: true }, Deadline.after(HASH_MS, `hash of ${path}`)),
     ),
     checkpoints: new Checkpoints({
       root: dir.root,

@@ -26,6 +26,10 @@ const fileName = z
 export const movedFile = z.strictObject({
   name: fileName,
   bytes: z.int().min(0).max(MAX_FILE_BYTES),
+  /**
+   * Of the content. For the files of a bake, and for layers without a checkpoint, of what is not zero, with its places
+   * (`seal-file.ts` of the agent).
+   */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
 export type MovedFile = z.infer<typeof movedFile>

@@ -87,6 +87,12 @@ describe('a hibernated sandbox that moves to another host', () => {
     const numbers = (await away.records()).filter(({ event }) => event.sandbox_id === id).map(({ number }) => number)
     expect(numbers[0]).toBe(3)
 
+    const { children, snapshot } = await away.forked(id)
+    const [child = { id: '' }] = children
+    expect(await stateOf(away, { ...sandbox, id: child.id })).toBe(WHOLE)
+    expect((await away.delete(child.id)).status).toBe(204)
+    expect((await away.call('DELETE', `/v1/snapshots/${snapshot.id}`)).status).toBe(204)
+
     await away.sh(id, 'echo there > /run/away')
     expect((await away.act(id, 'hibernate')).status).toBe(200)
     const back = await move(away, home, id)

@@ -73,7 +73,7 @@ export class BakeContents {
     return describing
   }
 
-  /** The hash and size of any file. */
+  /** The size of any file, and the hash of what is not zero in it. */
   async seal(path: string): Promise<Seal> {
     return this.#seal(path)
   }

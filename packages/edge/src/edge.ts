@@ -51,6 +51,10 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     connections: config.limits.concurrent,
     wakeMs,
     onPrivate: (id) => locations.markPrivate(id),
+    findAgain: async (id, signal) => {
+      locations.forget(id)
+      return (await locations.find(id, '', signal))?.agent ?? null
+    },
   })
   locations.onRemoved = (ids) => pools.letGo(ids)
   const limits = new SandboxLimits({

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import { type Dispatcher, Pool } from 'undici'
@@ -39,6 +40,8 @@ export interface GuestPoolsOptions {
   readonly wakeMs: number
   /** Called if an agent refuses a connection because the sandbox is private. */
   readonly onPrivate: (id: SandboxId) => void
+  /** Called if an agent does not have the sandbox. @returns the agent that has it; `null`: none */
+  readonly findAgain: (id: SandboxId, signal: AbortSignal) => Promise<Agent | null>
 }
 
 /** Keep-alive connections to servers inside sandboxes, one pool per port of a sandbox. */
@@ -47,11 +50,13 @@ export class GuestPools {
   readonly #connections: number
   readonly #wakeMs: number
   readonly #onPrivate: (id: SandboxId) => void
+  readonly #findAgain: GuestPoolsOptions['findAgain']
 
-  constructor({ connections, wakeMs, onPrivate }: GuestPoolsOptions) {
+  constructor({ connections, wakeMs, onPrivate, findAgain }: GuestPoolsOptions) {
     this.#connections = connections
     this.#wakeMs = wakeMs
     this.#onPrivate = onPrivate
+    this.#findAgain = findAgain
   }
 
   take(target: GuestPort): TakenPool {
@@ -85,7 +90,7 @@ export class GuestPools {
   }
 
   #open(key: string, target: GuestPort): Kept {
-    const { agent, sandboxId, port } = target
+    const { agent, sandboxId } = target
     const pool = new Pool('http://sandbox', {
       connections: this.#connections,
       pipelining: 1,
@@ -98,12 +103,9 @@ export class GuestPools {
       connect: (_options, callback) => {
         // undici wants a callback.
         // oxlint-disable promise/no-callback-in-promise
-        openPort(target, Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)).then(
+        this.#connect(target).then(
           (socket) => callback(null, socket),
-          (error: Error) => {
-            if (error instanceof PortRefused && error.status === 403) this.#onPrivate(sandboxId)
-            callback(error, null)
-          },
+          (error: Error) => callback(error, null),
         )
         // oxlint-enable promise/no-callback-in-promise
       },
@@ -112,6 +114,21 @@ export class GuestPools {
     this.#pools.set(key, kept)
     if (this.#pools.size > MAX_POOLS) this.#dropOldest()
     return kept
+  }
+
+  /** If the agent does not have the sandbox any more, it may have moved to another one. Nothing was sent to it yet. */
+  async #connect(target: GuestPort): Promise<Socket> {
+    const { agent, sandboxId, port } = target
+    const deadline = Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)
+    try {
+      return await openPort(target, deadline)
+    } catch (error) {
+      if (!(error instanceof PortRefused)) throw error
+      if (error.status === 403) this.#onPrivate(sandboxId)
+      const now = error.status === 404 ? await this.#findAgain(sandboxId, deadline.signal) : null
+      if (now === null || now === agent) throw error
+      return openPort({ ...target, agent: now }, deadline)
+    }
   }
 
   #leave(key: string, kept: Kept): () => void {

@@ -36,6 +36,8 @@ export async function openInSandbox(
   try {
     return await openUpgrade(agent, { ...wanted, token: () => door.client.grant() }, deadline)
   } catch (error) {
+    // It may have moved to another agent: the next connection looks again.
+    if (error instanceof PortRefused && error.status === 404) door.locations.forget(door.client.sandboxId)
     throw explain(error as PortRefused | AgentAway | Error)
   }
 }

@@ -21,7 +21,7 @@ export interface Answered {
   readonly body: string
 }
 
-/** An edge in this process, with one agent that has one sandbox. */
+/** An edge in this process, with one agent that has one sandbox, and possibly others. */
 export class EdgeUnderTest {
   readonly id: string
   readonly agent: FakeAgent
@@ -40,6 +40,7 @@ export class EdgeUnderTest {
   static async start(
     limits: Record<string, number> = {},
     options: Record<string, unknown> = {},
+    others: readonly FakeAgent[] = [],
   ): Promise<EdgeUnderTest> {
     const agent = await FakeAgent.start()
     const id = randomUUID()
@@ -48,7 +49,7 @@ export class EdgeUnderTest {
     const config = edgeConfig.parse({
       listen: { host: '127.0.0.1', port: 1 },
       suffix: 'localhost',
-      agents: [{ url: agent.url, secret: agent.secret }],
+      agents: [agent, ...others].map(({ url, secret }) => ({ url, secret })),
       data_dir: folder,
       log_level: 'silent',
       limits,

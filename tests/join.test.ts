@@ -17,8 +17,9 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   let sandbox: string
 
   beforeAll(async () => {
-    // The agent of the first machine has no room for anything, so everything runs on the second one.
-    first = await Offshoot.start('join', { env: { OFFSHOOT_COMMIT_MIB: '1' } })
+    first = await Offshoot.start('join')
+    // So everything runs on the second machine, until that is drained.
+    await asOperator('POST', '/v1/admin/hosts/self/cordon')
     second = new JoinedMachine()
     await second.layOut(first.credentials.base_url)
   })
@@ -46,7 +47,8 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   })
 
   it('makes a machine a host that takes sandboxes', async () => {
-    expect((await first.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })).status).toBe(507)
+    const refused = await first.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })
+    expect(refused).toMatchObject({ status: 502, body: { error: 'no available compute node' } })
     expect(await second.up('--join', second.controlUrl, '--token', await makeToken())).toBe(null)
     const { host_id: id } = await member()
     await until('the host to be ready', async () => {
@@ -89,14 +91,38 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
   })
 
+  it('gives its sandboxes to another host, with their processes, when it is drained', async () => {
+    const { host_id: id } = await member()
+    const beats = `while true; do date +%s%N > /tmp/beat; sleep 0.2; done`
+    await first.exec(sandbox, `echo kept > /root/file; sh -c '${beats}' > /dev/null 2>&1 & echo $! > /tmp/pid`)
+    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(409)
+    const hosts = (await asOperator('GET', '/v1/admin/hosts')).body as { id: string }[]
+    const other = hosts.find((host) => host.id !== id)?.id ?? ''
+    await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)
+    expect((await asOperator('POST', `/v1/admin/hosts/${id}/drain`)).body).toMatchObject({ state: 'draining' })
+    await until('the host to be empty', async () => {
+      const { body } = await asOperator('GET', `/v1/admin/hosts/${id}`)
+      if (body.drain.ended_at === null) return false
+      expect(body).toMatchObject({ state: 'cordoned', sandboxes: 0, drain: { moved: 1, failed: 0, staying: 0 } })
+      return true
+    })
+    const shown = await first.exec(sandbox, 'cat /root/file; kill -0 $(cat /tmp/pid) && cat /tmp/beat')
+    const [file, beat] = shown.stdout.trim().split('\n')
+    expect([file, shown.exit_code]).toEqual(['kept', 0])
+    await until('the process to go on', async () => (await first.exec(sandbox, 'cat /tmp/beat')).stdout.trim() !== beat)
+    await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
+    const { body: events } = await first.request('GET', `/v1/events?sandbox_id=${sandbox}&limit=100`)
+    expect(events).toContainEqual(expect.objectContaining({ type: 'sandbox.hibernated', agent_id: id }))
+    expect(events).toContainEqual(expect.objectContaining({ type: 'sandbox.woken', agent_id: other }))
+    expect(JSON.stringify(events)).not.toMatch(/"cold":true|sandbox\.deleted/)
+  })
+
   it('ends with the removal of the host', async () => {
     const { host_id: id } = await member()
-    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(409)
-    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}?reason=sold`)).status).toBe(204)
-    expect((await first.request('GET', `/v1/sandboxes/${sandbox}`)).body.status).toBe('failed')
+    expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(204)
     const renewal = second.run(resolve(import.meta.dirname, 'setup/renew-certificate.ts'), second.dataDir)
     await expect(renewal).rejects.toThrow('refuses this host (401)')
-    await until('the edge to forget the host', async () => (await visit(first, sandbox, 8000)).status === 404)
-    expect((await first.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } })).status).toBe(507)
+    expect((await first.exec(sandbox, 'echo still')).stdout).toBe('still\n')
+    expect((await asOperator('GET', '/v1/admin/hosts')).body).toHaveLength(1)
   })
 })

@@ -51,4 +51,16 @@ export function cliHostCases(world: () => World): void {
     expect(await cli.run(['host', 'rm', 'nothing'], { env })).toMatchObject({ code: 2, stdout: '' })
     expect(await cli.run(['host', 'rm', 'nothing', '--yes'], { env })).toMatchObject({ code: 3, stdout: '' })
   })
+
+  it('drains a host, and says what stays there', async () => {
+    const { cli, offshoot } = world()
+    expect(await cli.run(['host', 'drain', 'self'])).toMatchObject({ code: 4 })
+    const env = operatorEnv(offshoot)
+    const drained = await cli.run(['host', 'drain', 'self', '--wait'], { env })
+    expect(drained.code).toBe(1)
+    expect(drained.stdout).toMatch(/^state +cordoned$/m)
+    expect(drained.stdout).toMatch(/^moves +0 moved, 0 left, 1 failed$/m)
+    expect(drained.stdout).toMatch(/^sandbox +\S{36} +\S{36} +no other host can take it/m)
+    expect(await cli.json(['host', 'uncordon', 'self'], { env })).toMatchObject({ state: 'ready', drain: null })
+  })
 }

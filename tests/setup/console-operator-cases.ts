@@ -80,6 +80,26 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     expect(await flawsOf(console)).toEqual(NO_FLAWS)
   })
 
+  it('drains a host, and shows what no other host can take', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    const { id } = await offshoot.create({ template: 'minimal' })
+    await console.goto('/hosts')
+    await page.getByRole('table', { name: 'Hosts' }).getByRole('link').click()
+    await page.getByText('Nobody drains this host.').waitFor()
+    await page.getByRole('button', { name: 'Drain', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('move to other hosts').waitFor()
+    await dialog.getByRole('button', { name: 'Drain' }).click()
+    const row = page.getByRole('table', { name: 'What stays' }).getByRole('row').filter({ hasText: id })
+    await row.getByText('no other host can take it').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await page.getByRole('button', { name: 'Uncordon' }).click()
+    await page.getByText('Nobody drains this host.').waitFor()
+    expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('running')
+    await offshoot.delete(id)
+  })
+
   it('gives a host labels and a zone', async () => {
     const { console } = world()
     const { page } = console

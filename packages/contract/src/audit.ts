@@ -36,6 +36,11 @@ export const auditAction = z.enum([
   /** Belong to no workspace: an operator keeps new sandboxes away from a host, or lets them on it again. */
   'host.cordoned',
   'host.uncordoned',
+  /** Belong to no workspace: an operator began to drain a host, and everything that can move has been tried. */
+  'host.drain_begun',
+  'host.drained',
+  /** An operator drains the sandbox's host, so it is on another host from now on. */
+  'sandbox.moved',
   /** Belongs to no workspace: an operator changed the labels or the zone of a host. */
   'host.updated',
   /** Belongs to no workspace. The target is the version of the new sealing key. */

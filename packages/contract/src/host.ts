@@ -7,9 +7,9 @@ import { createdQuery, once } from './page.ts'
 
 /**
  * `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those
- * it has go on. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
+ * it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
  */
-export const hostState = z.enum(['ready', 'cordoned', 'lost', 'foreign'])
+export const hostState = z.enum(['ready', 'cordoned', 'draining', 'lost', 'foreign'])
 
 /** A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
 export const host = z.object({
@@ -59,6 +59,43 @@ export const host = z.object({
   created_at: z.string(),
 })
 export type Host = z.infer<typeof host>
+
+/** Maximum objects in `stays` of one answer. */
+export const MAX_STAYING_SHOWN = 100
+
+/** Something that is still on a host after control tried to move it, or cannot move. */
+const stayingObject = z.object({
+  kind: z.enum(['sandbox', 'app', 'database', 'volume', 'snapshot', 'template']),
+  /** Of a template and of a volume, its name. */
+  id: z.string(),
+  workspace_id: z.string(),
+  reason: z.string(),
+})
+
+/** How far control has moved the sandboxes of a host to other hosts. */
+export const hostDrain = z.object({
+  begun_at: z.string(),
+  /** When everything that can move had been tried; `null` before. */
+  ended_at: z.string().nullable(),
+  /** Sandboxes that are still to be moved, with those that move now. */
+  left: z.int(),
+  moving: z.int(),
+  moved: z.int(),
+  /** Sandboxes that could not be moved. Draining again tries them again. */
+  failed: z.int(),
+  /** How many objects stay on the host, with the sandboxes that could not be moved. */
+  staying: z.int(),
+  /** The first of them, at most {@link MAX_STAYING_SHOWN}. */
+  stays: z.array(stayingObject),
+})
+export type HostDrain = z.infer<typeof hostDrain>
+
+/** One host, as its own routes answer it. */
+export const hostDetail = host.extend({
+  /** `null` if no operator drains it, or has drained it since it was last uncordoned. */
+  drain: hostDrain.nullable(),
+})
+export type HostDetail = z.infer<typeof hostDetail>
 
 /** Query of `GET /v1/admin/hosts`. */
 export const hostsQuery = createdQuery.extend({

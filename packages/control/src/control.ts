@@ -139,7 +139,7 @@ export async function startControl(
     fleetAuthority,
     joinedHosts: new JoinedHosts({ pool, seal: fleetSeal, authority: fleetAuthority, fleet }),
     fleetSeal,
-    locations: new SandboxLocations(pool),
+    locations: new SandboxLocations(pool, notifications),
     reads: new SandboxReads(pool),
     accounts,
     jwt: new JwtVerifier(pool, config.public_url, config.jwt_issuers),

@@ -43,12 +43,24 @@ export const host: Group = {
     }),
     command({
       name: 'uncordon',
-      summary: 'Let new sandboxes on a host again',
+      summary: 'Let new sandboxes on a host again, and end its drain',
       operands: [HOST],
       hasJson: true,
       hasQuiet: true,
       examples: ['host uncordon self'],
       load: async () => import('./uncordon.ts'),
+    }),
+    command({
+      name: 'drain',
+      summary: 'Move the sandboxes of a host to other hosts, and keep new ones away from it',
+      operands: [HOST],
+      options: [
+        { flags: '--wait', about: 'until everything has been tried; exit code 1 if something stays on the host' },
+      ],
+      hasJson: true,
+      hasQuiet: true,
+      examples: ['host drain 4d1f0a52-5d0e-4d5c-9a57-0d8c1f2b6a11 --wait'],
+      load: async () => import('./drain.ts'),
     }),
     command({
       name: 'label',

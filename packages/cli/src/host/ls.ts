@@ -7,6 +7,7 @@ export const MIB = 1024 ** 2
 export const STYLES: Readonly<Record<Host['state'], Style>> = {
   ready: 'green',
   cordoned: 'yellow',
+  draining: 'yellow',
   lost: 'red',
   foreign: 'yellow',
 }

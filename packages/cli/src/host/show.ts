@@ -1,4 +1,4 @@
-import type { Host } from '@offshoot/contract/host'
+import type { HostDetail } from '@offshoot/contract/host'
 import type { Cli } from '../frame/cli.ts'
 import { type Action, type Common, operand } from '../frame/command.ts'
 import { operatorApi } from '../frame/credential.ts'
@@ -9,14 +9,17 @@ export const run: Action = async (cli, line) => {
   showHost(cli, line.options, await operatorApi(cli).request('GET /v1/admin/hosts/{id}', { path, signal: cli.signal }))
 }
 
-export function showHost({ out }: Cli, { json, quiet }: Common, host: Host): void {
+export function showHost({ out }: Cli, { json, quiet }: Common, host: HostDetail): void {
   if (json) return out.json(host)
   if (quiet) return out.line(host.id)
-  const { capacity, used } = host
+  const { capacity, used, drain } = host
   out.pairs([
     ['id', host.id],
     ['state', out.style(STYLES[host.state], host.state)],
     ['cordoned', host.cordoned_at],
+    ['draining since', drain?.begun_at ?? null],
+    ['drained', drain?.ended_at ?? null],
+    ['moves', drain === null ? null : `${drain.moved} moved, ${drain.left} left, ${drain.failed} failed`],
     ['zone', host.zone],
     ['labels', labelsOf(host) || null],
     ['last heard', host.last_heard_at],
@@ -32,4 +35,12 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: Host): voi
     ['databases', String(host.databases)],
     ['joined', host.created_at],
   ])
+  if (drain !== null && drain.staying > 0) showStaying(out, drain)
+}
+
+function showStaying(out: Cli['out'], { staying, stays }: NonNullable<HostDetail['drain']>): void {
+  out.line('')
+  const rows = stays.map(({ kind, id, workspace_id: workspace, reason }) => [kind, id, workspace, reason])
+  out.table(['STAYS', 'ID', 'WORKSPACE', 'REASON'], rows, '')
+  if (staying > stays.length) out.note(`and ${staying - stays.length} more`)
 }

@@ -1,5 +1,6 @@
 import type { WaitingObject } from '@offshoot/contract/host-reconciliation'
 import { isAbandoned } from '../platform/db/abandoned.ts'
+import { isUnderWay } from './move-statements.ts'
 import { statement } from '../platform/db/statement.ts'
 
 export interface ReconcileRow {
@@ -8,11 +9,14 @@ export interface ReconcileRow {
   readonly last_event_seq: number
   /** @see isAbandoned */
   readonly is_abandoned: boolean
+  /** @see isUnderWay */
+  readonly is_moving: boolean
 }
 
 export const rowsOfAgent = statement<ReconcileRow, [agentId: string, createDeadlineSeconds: number]>(
   'rows-of-agent',
-  `select s.id, s.status, s.last_event_seq, ${isAbandoned('s', '$2')} as is_abandoned
+  `select s.id, s.status, s.last_event_seq, ${isAbandoned('s', '$2')} as is_abandoned,
+     ${isUnderWay('s.id')} as is_moving
    from sandboxes s where s.agent_id = $1`,
 )
 

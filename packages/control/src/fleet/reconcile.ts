@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentSandboxList } from '@offshoot/contract/agent-api'
+import { isUuid } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
 import { agentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { endMoves } from './end-moves.ts'
+import { movingAmong } from './move-statements.ts'
 import { orLog } from './or-log.ts'
 import { ReconcileBrake } from './reconcile-brake.ts'
 import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgent } from './reconcile-statements.ts'
@@ -32,7 +35,7 @@ export interface Reconciliation {
  * - A VM without a row is deleted if its removal is recorded ({@link ReconcileBrake}).
  * - A row without a VM becomes `failed`.
  * - A `creating` row is removed if its creator is gone and the agent does not know the sandbox.
- * - A row stays as it is if the agent cannot read the VM's record.
+ * - A row stays as it is if the agent cannot read the VM's record, and while its sandbox moves to another host.
  *
  * The list is exact at one sequence number of the log. The comparison waits until control has applied the log up to
  * there, and ignores rows that changed later. Control inserts a row before its VM exists, and reads the rows after the
@@ -51,10 +54,13 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   const rows = new Map((await rowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)).map((row) => [row.id, row]))
   for (const vm of list.sandboxes) {
     const row = rows.get(vm.id)
-    if (row === undefined || row.status === vm.status || vm.status === 'creating') continue
+    if (row === undefined || row.status === vm.status || vm.status === 'creating' || row.is_moving) continue
     await adoptStatus(pool, vm.id, agentId, list.last_seq, vm.status, vm.last_seq)
   }
-  const strays = list.sandboxes.filter(({ id }) => !rows.has(id))
+  const withoutRow = list.sandboxes.filter(({ id }) => !rows.has(id))
+  const moving = new Set((await movingAmong(pool, idsOf(withoutRow))).map(({ id }) => id))
+  const strays = withoutRow.filter(({ id }) => !moving.has(id))
+  await endMoves(pool, client, list.sandboxes, requestId, log)
   for (const { id, workspace_id: workspaceId } of await brake.deletable('sandbox', strays)) {
     log.warn({ agent: agentId, sandbox: id }, 'VM of a removed row: deleting it')
     await orLog(log, { agent: agentId, sandbox: id }, client.remove(id, workspaceId, requestId))
@@ -70,7 +76,8 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   return givenUp > 0 || brake.isUnfinished
 }
 
-async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {
+/** Waits until the rows follow an agent's log up to this number. @throws Error after some seconds */
+export async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {
   const deadline = Deadline.after(CATCH_UP_MS, `log of agent ${agentId} applied up to ${seq}`, cancelled)
   for (;;) {
     const [agent] = await agentCursor(pool, agentId)
@@ -82,8 +89,10 @@ async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancell
 
 function withoutVm(rows: ReadonlyMap<string, ReconcileRow>, list: AgentSandboxList): ReconcileRow[] {
   const known = new Set([...list.sandboxes.map(({ id }) => id), ...list.unreadable])
-  return [...rows.values()].filter((row) => !known.has(row.id))
+  return [...rows.values()].filter((row) => !known.has(row.id) && !row.is_moving)
 }
+
+const idsOf = (sandboxes: AgentSandboxList['sandboxes']) => sandboxes.map(({ id }) => id).filter(isUuid)
 
 /** @returns whether an abandoned row was removed */
 async function settle(

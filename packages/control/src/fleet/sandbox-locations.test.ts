@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import { describe, expect, it } from 'vitest'
+import type { Notifications } from '../platform/db/notifications.ts'
 import { SandboxLocations } from './sandbox-locations.ts'
 
 const mine = randomUUID() as WorkspaceId
@@ -15,8 +16,13 @@ function locationsOf(rows: readonly { status: string; workspace_id: string }[]) 
       rows: rows.filter(({ workspace_id }) => workspace_id === values[1]).map((row) => ({ agent_id: 'a', ...row })),
     }
   }
-  const locations = new SandboxLocations({ query } as unknown as pg.Pool)
-  return { locations, questions: () => questions }
+  const listeners: ((id: string | null) => void)[] = []
+  const listen: Notifications['listen'] = (_channel, listener) => {
+    listeners.push(listener)
+    return () => undefined
+  }
+  const locations = new SandboxLocations({ query } as unknown as pg.Pool, { listen })
+  return { locations, questions: () => questions, tell: (moved: string | null) => listeners[0]?.(moved) }
 }
 
 describe('SandboxLocations', () => {
@@ -25,6 +31,26 @@ describe('SandboxLocations', () => {
     const location = { id, workspace_id: mine, agent_id: 'a', status }
     expect([await locations.find(id, mine), await locations.find(id, mine)]).toEqual([location, location])
     expect(questions()).toBe(1)
+  })
+
+  it.each([id, null])('asks again after the notice of a move, or of lost notices: %s', async (told) => {
+    const { locations, questions, tell } = locationsOf([{ status: 'running', workspace_id: mine }])
+    await locations.find(id, mine)
+    tell(randomUUID())
+    await locations.find(id, mine)
+    expect(questions()).toBe(1)
+    tell(told)
+    await locations.find(id, mine)
+    expect(questions()).toBe(2)
+  })
+
+  it('keeps nothing that it read while a notice came', async () => {
+    const { locations, questions, tell } = locationsOf([{ status: 'running', workspace_id: mine }])
+    const reading = locations.find(id, mine)
+    tell(id)
+    await reading
+    await locations.find(id, mine)
+    expect(questions()).toBe(2)
   })
 
   it.each(['creating', 'failed'])('asks again for one that is %s', async (status) => {

@@ -1,6 +1,7 @@
 import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
+import type { Notifications } from '../platform/db/notifications.ts'
 import type { SandboxRow } from './sandbox-row.ts'
 import { sandboxOfWorkspace } from './sandbox-lookups.ts'
 
@@ -13,26 +14,35 @@ const MAX_KEPT = 50_000
 const HAS_RUN: ReadonlySet<SandboxStatus> = new Set(['running', 'paused', 'hibernated'])
 
 /**
- * Caches where sandboxes are. A sandbox that has run never changes its workspace or agent, so its location is read once.
- * Only the agent knows whether it still exists, and in what state.
+ * Caches where sandboxes are. A sandbox that has run never changes its workspace, and PostgreSQL notifies each process
+ * when it has moved to another agent, so its location is read once. Only the agent knows whether it still exists, and in
+ * what state.
  */
 export class SandboxLocations {
   readonly #pool: pg.Pool
   readonly #kept = new Map<SandboxId, SandboxLocation>()
+  /** Notices of moves so far: what was read before one may be out of date. */
+  #notices = 0
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, notifications: Pick<Notifications, 'listen'>) {
     this.#pool = pool
+    notifications.listen('moves', (id) => {
+      this.#notices += 1
+      if (id === null) this.#kept.clear()
+      else this.#kept.delete(id as SandboxId)
+    })
   }
 
   /** `null` for an unknown sandbox and for one of another workspace. */
   async find(id: SandboxId, workspaceId: WorkspaceId): Promise<SandboxLocation | null> {
     const kept = this.#kept.get(id)
     if (kept !== undefined) return kept.workspace_id === workspaceId ? kept : null
+    const notices = this.#notices
     const [row] = await sandboxOfWorkspace(this.#pool, id, workspaceId)
     if (row === undefined) return null
     const { workspace_id, agent_id, status, managed_by } = row
     const location = { id, workspace_id, agent_id, status, managed_by }
-    if (HAS_RUN.has(status)) this.#keep(location)
+    if (HAS_RUN.has(status) && notices === this.#notices) this.#keep(location)
     return location
   }
 

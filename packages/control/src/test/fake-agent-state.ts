@@ -8,6 +8,8 @@ import type {
 } from '@offshoot/contract/agent-api'
 import type { QuarantineEntry } from '@offshoot/contract/agent-quarantine'
 import type { AgentDisk, DiskState } from '@offshoot/contract/agent-disk'
+import type { EventType } from '@offshoot/contract/event'
+import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { FakeBuilds } from './fake-builds.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
@@ -37,6 +39,15 @@ export function fakeSandbox(id: string, workspaceId: string, template: string, o
     ...origin,
     last_seq: 0,
   }
+}
+
+export const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
+  'sandbox.paused': 'paused',
+  'sandbox.resumed': 'running',
+  'sandbox.hibernated': 'hibernated',
+  'sandbox.woken': 'running',
+  'vm.died': 'failed',
+  'recover.orphaned': 'failed',
 }
 
 /** The disk of every agent. */
@@ -74,6 +85,11 @@ export class FakeAgentState {
   /** The latest settings received, by sandbox. */
   readonly lifecycles = new Map<string, AgentLifecyclePatch>()
   readonly records: AgentRecord[] = []
+  /** The bake of every sandbox here, and the bakes that the host has. */
+  readonly bake = 'b'.repeat(64)
+  readonly bakes = new Set<string>()
+  /** Why no sandbox can move from here. */
+  cannotMove: string | null = null
   /** Free bytes of its disk. */
   freeBytes = 1024 ** 4
   diskState: DiskState = 'ok'

@@ -11,13 +11,14 @@ import type {
 } from '@offshoot/contract/agent-api'
 import { TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
 import { type EventType, eventCode } from '@offshoot/contract/event'
-import { DEFAULT_IDLE_TIMEOUT_SECONDS, type SandboxStatus } from '@offshoot/contract/sandbox'
-import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox } from './fake-agent-state.ts'
+import { DEFAULT_IDLE_TIMEOUT_SECONDS } from '@offshoot/contract/sandbox'
+import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox, STATUS_AFTER } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 import { answer, frame, readAll } from './fake-answer.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCluster, claimsOf } from './fake-cluster.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
+import { answerMoves, LOST } from './fake-moves.ts'
 import { answerQuarantine } from './fake-quarantine.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
@@ -30,15 +31,6 @@ export interface FakeAgentOptions {
   /** With a certificate the agent speaks TLS, and expects one of the caller. */
   readonly tls?: TlsIdentity
   readonly secret?: string
-}
-
-const STATUS_AFTER: Partial<Record<EventType, SandboxStatus>> = {
-  'sandbox.paused': 'paused',
-  'sandbox.resumed': 'running',
-  'sandbox.hibernated': 'hibernated',
-  'sandbox.woken': 'running',
-  'vm.died': 'failed',
-  'recover.orphaned': 'failed',
 }
 
 /**
@@ -54,6 +46,10 @@ export class FakeAgent {
   onDelete: (id: string) => Promise<Handled | undefined> = async () => undefined
   /** Called before the routes of fake-checkpoints.ts, with the last path segment, the id before it, and the body. */
   onAction: (action: string, id: string, body: unknown) => Promise<Handled | undefined> = async () => undefined
+  /** Called before a route of fake-moves.ts is answered, with its last path segment; for `settle`, with the outcome. */
+  onMove: (action: string, id: string) => Promise<Handled | undefined> = async () => undefined
+  /** Such steps whose next answer does not arrive. */
+  readonly lostAnswers = new Set<string>()
   onExec: (body: { cmd: string }, request: IncomingMessage) => Promise<Handled> = async () => ({
     status: 200,
     body: { stdout: '', stderr: '', exit_code: 0, duration_ms: 1 },
@@ -176,6 +172,9 @@ export class FakeAgent {
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
     const upload = await takeFakeUpload(this.state.builds, method, url.pathname, request)
     if (upload !== undefined) return answer(response, upload, requestId)
+    const moved = await answerMoves(this, { method, url, workspaceId, request })
+    if (moved === LOST) return void response.destroy()
+    if (moved !== undefined) return answer(response, moved, requestId)
     const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
     const cluster = answerCluster(this.state, { method, path: url.pathname, clusterId, body })
     if (cluster !== undefined) return answer(response, cluster, requestId)
@@ -245,7 +244,7 @@ export class FakeAgent {
     const sandbox = this.state.sandboxes.get(id)
     if (sandbox === undefined) return { status: 204 }
     if (sandbox.workspace_id !== workspaceId) return { status: 404, body: { error: 'sandbox not found' } }
-    this.log('sandbox.deleted', id, { lifetime_seconds: 1 })
+    if (sandbox.move?.direction !== 'arriving') this.log('sandbox.deleted', id, { lifetime_seconds: 1 })
     this.state.sandboxes.delete(id)
     return { status: 204 }
   }

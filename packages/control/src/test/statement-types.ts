@@ -1,9 +1,11 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_drain_statements from '../fleet/drain-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
 import type * as fleet_host_state_statements from '../fleet/host-state-statements.ts'
 import type * as fleet_host_statements from '../fleet/host-statements.ts'
+import type * as fleet_move_statements from '../fleet/move-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
@@ -88,6 +90,16 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
 
+export type Of_fleet_drain_statements = [
+  Assert<Agreement<typeof fleet_drain_statements.beginDrain, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_drain_statements.cancelDrain, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_drain_statements.drainingHosts, { "id": string; "begun_at": Date; "open": Computed<number>; "creating": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_drain_statements.drainableSandboxes, { "id": string; "workspace_id": string; "template": string; "tried": Computed<readonly string[]> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_drain_statements.endDrain, { "id": string }, [string, string | Date]>>,
+  Assert<Agreement<typeof fleet_drain_statements.drainProgress, { "moving": Computed<number>; "waiting": Computed<number>; "moved": Computed<number>; "failed": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof fleet_drain_statements.stayingObjects, { "kind": Computed<string>; "id": Computed<string>; "workspace_id": Computed<string>; "reason": Computed<string>; "total": Computed<number> }, [string, number]>>,
+]
+
 export type Of_fleet_fleet_authority_statements = [
   Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthority, { "certificate": string; "key": Buffer }, []>>,
   Assert<Agreement<typeof fleet_fleet_authority_statements.insertFleetAuthority, {  }, [string, Uint8Array]>>,
@@ -112,8 +124,28 @@ export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
 ]
 
+export type Of_fleet_move_statements = [
+  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.beginMove, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_move_statements.recordUnplaced, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_move_statements.noteLeft, { "id": string }, [string, string, number, number]>>,
+  Assert<Agreement<typeof fleet_move_statements.giveUpMove, { "id": string }, [string, string, boolean]>>,
+  Assert<Agreement<typeof fleet_move_statements.giveUpMovesFrom, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_move_statements.isCopying, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.commitMove, { "id": string }, [string, number]>>,
+  Assert<Agreement<typeof fleet_move_statements.changeOwner, { "id": string }, [string, string, string, number]>>,
+  Assert<Agreement<typeof fleet_move_statements.finishMove, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.finishFailedMove, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.noteCleaned, {  }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.unsettledMoves, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof fleet_move_statements.movingAmong, { "id": Computed<string> }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_move_statements.endedMoves, { "id": string; "state": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_move_statements.removeOldMoves, {  }, []>>,
+  Assert<Agreement<typeof fleet_move_statements.countMoves, { "status": string; "count": Computed<number> }, []>>,
+]
+
 export type Of_fleet_reconcile_statements = [
-  Assert<Agreement<typeof fleet_reconcile_statements.rowsOfAgent, { "id": string; "status": string; "last_event_seq": number; "is_abandoned": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.rowsOfAgent, { "id": string; "status": string; "last_event_seq": number; "is_abandoned": Computed<boolean>; "is_moving": Computed<boolean> }, [string, number]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.failOrphan, { "id": string }, [string, string, number]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.removeAbandoned, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.adoptStatus, { "id": string }, [string, string, number, string, number]>>,
@@ -493,7 +525,7 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 ]
 
 export type Of_kinds_orgs_operators_get_hosts = [
-  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "drain_begun_at": Date | null; "drain_ended_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [
@@ -569,8 +601,8 @@ export type Of_kinds_sandboxes_model_sandbox_statements = [
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.setCreated, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, string, string, number, string, string, number, number, number]>>,
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.sandboxById, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string]>>,
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeCreating, { "id": string }, [readonly string[]]>>,
-  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeDeletedSandboxRow, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeSandboxRow, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeDeletedSandboxRow, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.removeSandboxRow, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.countByStatus, { "status": string; "count": Computed<number> }, []>>,
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.expiredIds, { "id": string }, [number, readonly string[]]>>,
   Assert<Agreement<typeof kinds_sandboxes_model_sandbox_statements.endExpired, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, readonly string[]]>>,

@@ -194,7 +194,7 @@ export interface components {
      * @description All actions that the audit log records.
      * @enum {string}
      */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /**
      * @description What the target of an entry is.
      * @enum {string}
@@ -367,16 +367,96 @@ export interface components {
       createdAt: string;
     };
     /**
-     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
+     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
      * @enum {string}
      */
-    HostState: "ready" | "cordoned" | "lost" | "foreign";
+    HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
     /** @description Answer of `POST /v1/admin/hosts/tokens`. */
     HostToken: {
       /** @description For `bin/up --join`. Only this answer contains it. It lets one host join. */
       token: string;
       /** @description An hour after it was made. */
       expiresAt: string;
+    };
+    /** @description One host, as its own routes answer it. */
+    HostDetail: {
+      /** @description The id of its agent. */
+      id: string;
+      state: components["schemas"]["HostState"];
+      /** @description Where control reaches its agent. */
+      url: string;
+      version: string;
+      qemuVersion: string;
+      /** @enum {string} */
+      accelerator: "kvm" | "tcg";
+      /** @description Why it does not use KVM; `null` under KVM. */
+      acceleratorReason: string | null;
+      /** @enum {string} */
+      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      /** @description `null` if the agent's version does not report it. */
+      cpuLimits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
+      network: {
+        /** @enum {string} */
+        kind: "tap" | "none";
+        reason: string | null;
+      };
+      capacity: {
+        cpus: number;
+        /** @description The most that all VMs together may use. */
+        memoryMib: number;
+        /** @description Of the file system of the data directory; `null` if it is unknown. */
+        diskBytes: number | null;
+      };
+      used: {
+        /** @description The most that the present VMs may use. */
+        memoryMib: number;
+        diskBytes: number | null;
+      };
+      /** @description `null` if it is unknown. */
+      diskState: ("ok" | "low" | "refusing") | null;
+      /** @description Sandboxes that users made, in any state but `failed`. */
+      sandboxes: number;
+      /** @description VMs of apps. */
+      instances: number;
+      /** @description VMs of databases. */
+      databases: number;
+      /** @description When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes. */
+      cordonedAt: string | null;
+      /** @description What operators say of the host. A workspace may require labels. */
+      labels: {
+        [key: string]: string;
+      };
+      /** @description The group of machines that fail together with this one, as operators name it. */
+      zone: string | null;
+      /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
+      lastHeardAt: string;
+      /** @description When the agent answered this cluster for the first time. */
+      createdAt: string;
+      /** @description `null` if no operator drains it, or has drained it since it was last uncordoned. */
+      drain: components["schemas"]["HostDrain"] | null;
+    };
+    /** @description How far control has moved the sandboxes of a host to other hosts. */
+    HostDrain: {
+      begunAt: string;
+      /** @description When everything that can move had been tried; `null` before. */
+      endedAt: string | null;
+      /** @description Sandboxes that are still to be moved, with those that move now. */
+      left: number;
+      moving: number;
+      moved: number;
+      /** @description Sandboxes that could not be moved. Draining again tries them again. */
+      failed: number;
+      /** @description How many objects stay on the host, with the sandboxes that could not be moved. */
+      staying: number;
+      /** @description The first of them, at most MAX_STAYING_SHOWN. */
+      stays: {
+        /** @enum {string} */
+        kind: "sandbox" | "app" | "database" | "volume" | "snapshot" | "template";
+        /** @description Of a template and of a volume, its name. */
+        id: string;
+        workspaceId: string;
+        reason: string;
+      }[];
     };
     /** @description Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are. */
     PatchHostBody: {
@@ -2202,6 +2282,8 @@ export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
 export type HostToken = components['schemas']['HostToken'];
+export type HostDetail = components['schemas']['HostDetail'];
+export type HostDrain = components['schemas']['HostDrain'];
 export type PatchHostBody = components['schemas']['PatchHostBody'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];

@@ -124,7 +124,7 @@ export interface components {
       };
     };
     /** @enum {string} */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /** @enum {string} */
     AuditTargetKind: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
     OperatedAuditEntry: {
@@ -243,10 +243,65 @@ export interface components {
       created_at: string;
     };
     /** @enum {string} */
-    HostState: "ready" | "cordoned" | "lost" | "foreign";
+    HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
     HostToken: {
       token: string;
       expires_at: string;
+    };
+    HostDetail: {
+      id: string;
+      state: components["schemas"]["HostState"];
+      url: string;
+      version: string;
+      qemu_version: string;
+      /** @enum {string} */
+      accelerator: "kvm" | "tcg";
+      accelerator_reason: string | null;
+      /** @enum {string} */
+      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      cpu_limits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
+      network: {
+        /** @enum {string} */
+        kind: "tap" | "none";
+        reason: string | null;
+      };
+      capacity: {
+        cpus: number;
+        memory_mib: number;
+        disk_bytes: number | null;
+      };
+      used: {
+        memory_mib: number;
+        disk_bytes: number | null;
+      };
+      disk_state: ("ok" | "low" | "refusing") | null;
+      sandboxes: number;
+      instances: number;
+      databases: number;
+      cordoned_at: string | null;
+      labels: {
+        [key: string]: string;
+      };
+      zone: string | null;
+      last_heard_at: string;
+      created_at: string;
+      drain: components["schemas"]["HostDrain"] | null;
+    };
+    HostDrain: {
+      begun_at: string;
+      ended_at: string | null;
+      left: number;
+      moving: number;
+      moved: number;
+      failed: number;
+      staying: number;
+      stays: {
+        /** @enum {string} */
+        kind: "sandbox" | "app" | "database" | "volume" | "snapshot" | "template";
+        id: string;
+        workspace_id: string;
+        reason: string;
+      }[];
     };
     PatchHostBody: {
       labels?: {
@@ -1635,7 +1690,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1659,7 +1714,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1687,7 +1742,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1712,7 +1767,7 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
@@ -1891,7 +1946,7 @@ export interface components {
         path: {
           id: string;
         };
-        answer: components["schemas"]["Host"];
+        answer: components["schemas"]["HostDetail"];
       };
       /** @description Label a host and put it in a zone */
       "PATCH /v1/admin/hosts/{id}": {
@@ -1899,7 +1954,7 @@ export interface components {
           id: string;
         };
         body?: components["schemas"]["PatchHostBody"];
-        answer: components["schemas"]["Host"];
+        answer: components["schemas"]["HostDetail"];
       };
       /** @description What takes a host's disk */
       "GET /v1/hosts/{id}/disk": {
@@ -1963,19 +2018,26 @@ export interface components {
         };
         answer: null;
       };
+      /** @description Move the sandboxes of a host to other hosts */
+      "POST /v1/admin/hosts/{id}/drain": {
+        path: {
+          id: string;
+        };
+        answer: components["schemas"]["HostDetail"];
+      };
       /** @description Keep new sandboxes away from a host */
       "POST /v1/admin/hosts/{id}/cordon": {
         path: {
           id: string;
         };
-        answer: components["schemas"]["Host"];
+        answer: components["schemas"]["HostDetail"];
       };
       /** @description Let new sandboxes on a host again */
       "POST /v1/admin/hosts/{id}/uncordon": {
         path: {
           id: string;
         };
-        answer: components["schemas"]["Host"];
+        answer: components["schemas"]["HostDetail"];
       };
       /** @description What reconciliation of a host removes only when it is confirmed */
       "GET /v1/admin/hosts/{id}/reconcile": {
@@ -3762,6 +3824,8 @@ export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
 export type HostToken = components['schemas']['HostToken'];
+export type HostDetail = components['schemas']['HostDetail'];
+export type HostDrain = components['schemas']['HostDrain'];
 export type PatchHostBody = components['schemas']['PatchHostBody'];
 export type HostReconciliation = components['schemas']['HostReconciliation'];
 export type ConfirmReconciliationBody = components['schemas']['ConfirmReconciliationBody'];

@@ -6,12 +6,13 @@ import type { Host } from './host-queries.ts'
 import { useOperator } from './operator-context.ts'
 
 /** Keeps new sandboxes away from a host, or lets them on it again. */
-export function CordonButton({ host: { id, cordoned_at: cordonedAt } }: { readonly host: Host }) {
+export function CordonButton({ host: { id, state, cordoned_at: cordonedAt } }: { readonly host: Host }) {
   const api = useOperator()
   const queries = useQueryClient()
   const tell = useTell()
   const [isBusy, setBusy] = useState(false)
   const isCordoned = cordonedAt !== null
+  const rest = state === 'draining' ? 'What can move leaves.' : 'What runs here goes on.'
   const change = async () => {
     setBusy(true)
     try {
@@ -25,9 +26,7 @@ export function CordonButton({ host: { id, cordoned_at: cordonedAt } }: { readon
   }
   return (
     <div className="mt-4 flex flex-wrap items-center justify-between gap-3">
-      <p className="text-muted">
-        {isCordoned ? 'Nothing new starts here. What runs here goes on.' : 'New sandboxes may start here.'}
-      </p>
+      <p className="text-muted">{isCordoned ? `Nothing new starts here. ${rest}` : 'New sandboxes may start here.'}</p>
       <Button busy={isBusy} onClick={() => void tell.whether(change(), isCordoned ? 'Uncordoned' : 'Cordoned')}>
         {isCordoned ? 'Uncordon' : 'Cordon'}
       </Button>

@@ -3,6 +3,9 @@ import { queryOptions } from '@tanstack/react-query'
 
 export type Host = RouteAnswer<'GET /v1/admin/hosts'>[number]
 
+/** Milliseconds between two looks at hosts whose sandboxes move. */
+const DRAINING_MS = 2_000
+
 /* Nothing reports changes of hosts, so each visit of a page reads them again. */
 
 export const hostsQuery = (api: Offshoot) =>
@@ -10,6 +13,16 @@ export const hostsQuery = (api: Offshoot) =>
     queryKey: ['operator', 'hosts'],
     queryFn: async ({ signal }) => api.list('GET /v1/admin/hosts', { signal }).all(),
     staleTime: 0,
+    refetchInterval: ({ state: { data } }) =>
+      data?.some(({ state }) => state === 'draining') === true ? DRAINING_MS : false,
+  })
+
+export const hostQuery = (api: Offshoot, id: string) =>
+  queryOptions({
+    queryKey: ['operator', 'hosts', id],
+    queryFn: async ({ signal }) => api.request('GET /v1/admin/hosts/{id}', { path: { id }, signal }),
+    staleTime: 0,
+    refetchInterval: ({ state: { data } }) => (data?.state === 'draining' ? DRAINING_MS : false),
   })
 
 export const diskQuery = (api: Offshoot, id: string) =>

@@ -11,6 +11,7 @@ import { bytes, Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
 import { CordonButton } from './cordon-button.tsx'
 import { DescribeButton } from './describe-button.tsx'
+import { HostDrain } from './host-drain.tsx'
 import { diskQuery, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
 import { diskOf, HostState, Labels, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
@@ -61,6 +62,7 @@ export function HostTab() {
                 />
                 <CordonButton host={host} />
               </Section>
+              <HostDrain host={host} />
               <Vms id={id} />
               <Disk id={id} />
               <Quarantine id={id} />

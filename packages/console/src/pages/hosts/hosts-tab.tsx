@@ -12,7 +12,13 @@ import { type Host, hostsQuery } from './host-queries.ts'
 import { JoinButton } from './join-button.tsx'
 import { useOperator } from './operator-context.ts'
 
-const STATES: Record<Host['state'], Tone> = { ready: 'good', cordoned: 'warn', lost: 'bad', foreign: 'warn' }
+const STATES: Record<Host['state'], Tone> = {
+  ready: 'good',
+  cordoned: 'warn',
+  draining: 'warn',
+  lost: 'bad',
+  foreign: 'warn',
+}
 const MIB = 1024 ** 2
 
 export function HostState({ state }: { readonly state: Host['state'] }) {

@@ -29,15 +29,22 @@ export function candidates(
   templateName: string,
   random: () => number = Math.random,
 ): Candidate[] {
-  return agents
+  const able = agents
     .filter(isOpen)
     .filter((agent) => agent.info.templates.some((template) => template.name === templateName))
+  return ranked(able, random)
+}
+
+/** The same order, of agents that can all do it. */
+export function ranked(agents: readonly Candidate[], random: () => number = Math.random): Candidate[] {
+  return agents
     .map((agent) => ({ agent, isWilling: isWilling(agent), score: scoreOf(leftMib(agent), random()) }))
     .sort((a, b) => Number(b.isWilling) - Number(a.isWilling) || b.score - a.score)
     .map(({ agent }) => agent)
 }
 
-function isWilling({ isReachable, info }: Candidate): boolean {
+/** Whether it answers and its disk has room. */
+export function isWilling({ isReachable, info }: Candidate): boolean {
   return isReachable && info.disk?.state !== 'refusing'
 }
 

@@ -1,5 +1,6 @@
 import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
+import { countMoves, removeOldMoves } from '../../fleet/move-statements.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { lane } from '../../platform/jobs/task.ts'
@@ -20,6 +21,8 @@ import { getLineage } from './lineage/get-lineage.ts'
 import { removeOldLineage } from './lineage/lineage-statements.ts'
 import { getLanguages } from './lsp/get-languages.ts'
 import { removeOldLinks } from './links/link-statements.ts'
+import { drainHosts } from './moves/drain-hosts.ts'
+import { moveSandboxes } from './moves/move-sandboxes.ts'
 import { portLinkRoutes } from './links/port-link-routes.ts'
 import { deletePorts } from './ports/delete-ports.ts'
 import { getPorts } from './ports/get-ports.ts'
@@ -75,15 +78,21 @@ export const sandboxes: Kind<SandboxesContext> = {
     lane('sandboxes', [expiredSandboxes(control)], { atOnce: 64, pollMs: 500 }),
     // A hibernation may take minutes, and must not delay a deletion.
     lane('timeouts', [hibernateTimedOut(control)], { atOnce: 16, pollMs: 500 }),
+    // A copy may take long, and must not delay anything else.
+    lane('moves', [moveSandboxes(control)], { atOnce: 8 }),
     lane('objects', [
       unusedSnapshots(control),
       emptiedOrgs(control),
+      drainHosts(control),
       { name: 'sweep-events', cron: '30 * * * *', run: () => control.events.sweep() },
     ]),
   ],
-  sweeps: [removeOldLinks, removeOldLineage],
+  sweeps: [removeOldLinks, removeOldLineage, removeOldMoves],
   parts: (control) => ({ sandboxes: () => statusOnAgents(control) }),
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
+    addStatusGauge(registry, 'offshoot_sandbox_moves', 'Moves of sandboxes to other hosts under way, by status', () =>
+      countMoves(pool),
+    )
   },
 }

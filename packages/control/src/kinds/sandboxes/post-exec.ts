@@ -39,6 +39,7 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
           'notFound',
           'sandboxNotRunning',
           'sandboxStopped',
+          'sandboxMoving',
           'agentUnreachable',
           'commandTimeout',
           'tooManyCommands',

@@ -7,6 +7,7 @@ const ERRORS: readonly ErrorName[] = [
   'notFound',
   'sandboxNotRunning',
   'sandboxStopped',
+  'sandboxMoving',
   'noCodeInterpreter',
   'tooManyConnections',
   'agentUnreachable',

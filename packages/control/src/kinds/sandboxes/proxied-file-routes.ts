@@ -23,6 +23,7 @@ const ERRORS: readonly ErrorName[] = [
   'fileNotFound',
   'sandboxNotRunning',
   'sandboxStopped',
+  'sandboxMoving',
   'agentUnreachable',
   'tooManyCommands',
 ]

@@ -20,7 +20,7 @@ import { proxiedFileRoutes } from './proxied-file-routes.ts'
 
 const EVENT_STREAM = 'text/event-stream'
 /** Errors of every operation inside a guest. */
-const GUEST_ERRORS = ['notFound', 'sandboxNotRunning', 'sandboxStopped', 'agentUnreachable'] as const
+const GUEST_ERRORS = ['notFound', 'sandboxNotRunning', 'sandboxStopped', 'sandboxMoving', 'agentUnreachable'] as const
 const invalid: readonly ErrorName[] = ['invalidField', ...GUEST_ERRORS]
 const starting: readonly ErrorName[] = [...invalid, 'tooManyCommands']
 

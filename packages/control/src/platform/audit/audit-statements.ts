@@ -43,6 +43,7 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   operator_key: 'operator_key',
   host: 'host',
   keys: 'sealing_key',
+  sandbox: 'sandbox',
   ssh: 'sandbox',
   ssh_key: 'ssh_key',
   ssh_certificate: 'ssh_key',

@@ -87,6 +87,7 @@ describe('migrate', () => {
       '0066-host-tokens',
       '0067-lost-hosts',
       '0068-host-labels',
+      '0069-sandbox-moves',
     ])
   })
 

@@ -51,6 +51,7 @@ import * as fleetAuthority from './migrations/0065-fleet-authority.ts'
 import * as hostTokens from './migrations/0066-host-tokens.ts'
 import * as lostHosts from './migrations/0067-lost-hosts.ts'
 import * as hostLabels from './migrations/0068-host-labels.ts'
+import * as sandboxMoves from './migrations/0069-sandbox-moves.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -106,6 +107,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0066-host-tokens': hostTokens,
   '0067-lost-hosts': lostHosts,
   '0068-host-labels': hostLabels,
+  '0069-sandbox-moves': sandboxMoves,
 }
 
 /**

@@ -10,8 +10,11 @@ const LAST_RETRY_MS = 1_000
 /** Milliseconds between two probes, without which a connection could be dead for hours unnoticed. */
 const PROBE_EVERY_MS = 10_000
 
-/** `apps`: ids of apps (migration 0014). `changes`: objects of workspaces (migration 0053). */
-const CHANNELS = ['apps', 'changes'] as const
+/**
+ * `apps`: ids of apps (migration 0014). `changes`: objects of workspaces (migration 0053). `moves`: ids of sandboxes that
+ * are on another host from now on (migration 0069).
+ */
+const CHANNELS = ['apps', 'changes', 'moves'] as const
 type Channel = (typeof CHANNELS)[number]
 
 /** `null`: notifications may have been lost, so anything may have changed. */
@@ -24,7 +27,11 @@ type Listener = (payload: string | null) => void
 export class Notifications {
   readonly #address: DatabaseAddress
   readonly #log: Logger
-  readonly #listeners: Readonly<Record<Channel, Set<Listener>>> = { apps: new Set(), changes: new Set() }
+  readonly #listeners: Readonly<Record<Channel, Set<Listener>>> = {
+    apps: new Set(),
+    changes: new Set(),
+    moves: new Set(),
+  }
   readonly #stopped = new AbortController()
   readonly #running: Promise<void>
   #client: Client | null = null

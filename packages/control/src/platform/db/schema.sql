@@ -43,6 +43,8 @@ create table "agents" (
   lost_at timestamp(3) with time zone,
   labels jsonb not null default '{}'::jsonb,
   zone text,
+  drain_begun_at timestamp(3) with time zone,
+  drain_ended_at timestamp(3) with time zone,
   constraint agents_pkey PRIMARY KEY (id)
 );
 
@@ -770,6 +772,44 @@ create table "sandbox_creates" (
 );
 
 CREATE INDEX sandbox_creates_recent_idx ON public.sandbox_creates USING btree (workspace_id, created_at);
+
+create table "sandbox_moves" (
+  id uuid not null default gen_random_uuid(),
+  sandbox_id uuid not null,
+  workspace_id uuid not null,
+  from_agent text not null,
+  to_agent text,
+  state text not null,
+  reason text,
+  is_final boolean not null default false,
+  was_running boolean not null default false,
+  bake text,
+  bytes bigint,
+  source_seq bigint,
+  left_behind text,
+  created_at timestamp(3) with time zone not null default now(),
+  committed_at timestamp(3) with time zone,
+  finished_at timestamp(3) with time zone,
+  constraint sandbox_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
+  constraint sandbox_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
+  constraint sandbox_moves_check2 CHECK (((state = ANY (ARRAY['committed'::text, 'done'::text])) = (committed_at IS NOT NULL))),
+  constraint sandbox_moves_check3 CHECK (((finished_at IS NULL) OR (state = ANY (ARRAY['done'::text, 'failed'::text])))),
+  constraint sandbox_moves_check4 CHECK (((left_behind IS NULL) OR (state = ANY (ARRAY['done'::text, 'failed'::text])))),
+  constraint sandbox_moves_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'copying'::text, 'committed'::text, 'done'::text, 'failed'::text]))),
+  constraint sandbox_moves_from_agent_fkey FOREIGN KEY (from_agent) REFERENCES agents(id),
+  constraint sandbox_moves_to_agent_fkey FOREIGN KEY (to_agent) REFERENCES agents(id),
+  constraint sandbox_moves_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX sandbox_moves_finished_idx ON public.sandbox_moves USING btree (finished_at);
+
+CREATE INDEX sandbox_moves_from_idx ON public.sandbox_moves USING btree (from_agent, created_at);
+
+CREATE INDEX sandbox_moves_sandbox_idx ON public.sandbox_moves USING btree (sandbox_id);
+
+CREATE INDEX sandbox_moves_unsettled_idx ON public.sandbox_moves USING btree (created_at) WHERE ((finished_at IS NULL) OR (left_behind IS NOT NULL));
+
+CREATE UNIQUE INDEX sandbox_moves_open_idx ON public.sandbox_moves USING btree (sandbox_id) WHERE (finished_at IS NULL);
 
 create table "sandbox_ports" (
   sandbox_id uuid not null,

@@ -157,7 +157,11 @@ describe('the audit log, over all routes of the running service', () => {
       const fred = await memberOfAlice('fred')
       return { path: `/v1/orgs/${alice.workspaceId}/members/${fred.userId}` }
     },
-    'POST /v1/admin/hosts/{id}/cordon': () => ({ path: '/v1/admin/hosts/self/cordon' }),
+    'POST /v1/admin/hosts/{id}/drain': () => ({ path: '/v1/admin/hosts/self/drain' }),
+    'POST /v1/admin/hosts/{id}/cordon': async () => {
+      await ask('POST', '/v1/admin/hosts/self/uncordon', OPERATOR)
+      return { path: '/v1/admin/hosts/self/cordon' }
+    },
     'POST /v1/admin/hosts/{id}/uncordon': async () => {
       await ask('POST', '/v1/admin/hosts/self/cordon', OPERATOR)
       return { path: '/v1/admin/hosts/self/uncordon' }

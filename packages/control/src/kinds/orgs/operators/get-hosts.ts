@@ -20,6 +20,8 @@ export interface HostRow {
   readonly instances: number
   readonly databases: number
   readonly cordoned_at: Date | null
+  readonly drain_begun_at: Date | null
+  readonly drain_ended_at: Date | null
   readonly labels: HostLabels
   readonly zone: string | null
   readonly lost_at: Date | null
@@ -47,8 +49,9 @@ const SELECT_HOSTS = `select agents.*, counts.* from ${AGENTS_WITH_COUNTS}`
 /** No row: the host is unknown or gone. */
 export const hostById = statement<HostRow, [id: string]>(
   'host-by-id',
-  `select agents.id, url, info, cordoned_at, labels, zone, lost_at, seen_at, agents.created_at, counts.* from ${AGENTS_WITH_COUNTS}
-   where agents.id = $1 and retired_at is null`,
+  `select agents.id, url, info, cordoned_at, drain_begun_at, drain_ended_at, labels, zone, lost_at,
+     seen_at, agents.created_at, counts.*
+   from ${AGENTS_WITH_COUNTS} where agents.id = $1 and retired_at is null`,
 )
 
 /** `GET /v1/admin/hosts`: the hosts of the cluster, those that joined last first. */
@@ -114,9 +117,11 @@ export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
   }
 }
 
-function stateOf({ cordoned_at: cordonedAt, lost_at: lostAt }: HostRow, agent?: KnownAgent): Host['state'] {
+function stateOf(row: HostRow, agent?: KnownAgent): Host['state'] {
+  const { cordoned_at: cordonedAt, drain_begun_at: begunAt, drain_ended_at: endedAt, lost_at: lostAt } = row
   const isHeard = agent?.isReachable === true
   if (lostAt !== null && !isHeard) return 'lost'
   if (isHeard && agent.isForeign) return 'foreign'
+  if (begunAt !== null && endedAt === null) return 'draining'
   return cordonedAt === null ? 'ready' : 'cordoned'
 }

@@ -1,23 +1,35 @@
 import { ApiError } from '@offshoot/contract/errors'
-import { type Host, host } from '@offshoot/contract/host'
+import { type HostDetail, hostDetail } from '@offshoot/contract/host'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { cordonAgent, uncordonAgent } from '../../../fleet/host-state-statements.ts'
+import { beginDrain, cancelDrain } from '../../../fleet/drain-statements.ts'
+import { giveUpMovesFrom } from '../../../fleet/move-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
+import type { Queryable } from '../../../platform/db/statement.ts'
 import { hostById, presentHost } from './get-hosts.ts'
+import { drainOf } from './host-drain.ts'
 
 const URL = '/v1/admin/hosts/:id'
 const TAG = 'Operators'
 
+/** Ends the drain, if there is one. Sandboxes whose move is not committed yet stay. */
+async function uncordon(on: Queryable, id: string): Promise<{ id: string }[]> {
+  const [cancelled] = await cancelDrain(on, id)
+  if (cancelled !== undefined) await giveUpMovesFrom(on, id, 'an operator uncordoned the host')
+  return uncordonAgent(on, id)
+}
+
 const CHANGES = {
+  drain: { change: beginDrain, action: 'host.drain_begun', summary: 'Move the sandboxes of a host to other hosts' },
   cordon: { change: cordonAgent, action: 'host.cordoned', summary: 'Keep new sandboxes away from a host' },
-  uncordon: { change: uncordonAgent, action: 'host.uncordoned', summary: 'Let new sandboxes on a host again' },
+  uncordon: { change: uncordon, action: 'host.uncordoned', summary: 'Let new sandboxes on a host again' },
 } as const
 
 /**
- * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`: one host, also while it is lost. `self` names the host
+ * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`, `POST …/drain`: one host, also while it is lost. `self` names the host
  * if there is only one.
  */
 export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): void {
@@ -25,7 +37,7 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
     config: {
       credential: 'operator',
       operatorRole: 'viewer',
-      docs: { summary: 'Read one host', tag: TAG, status: 200, answer: host, errors: ['notFound'] },
+      docs: { summary: 'Read one host', tag: TAG, status: 200, answer: hostDetail, errors: ['notFound'] },
     },
     handler: async (request) => findHost(control, request),
   })
@@ -35,7 +47,7 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
         audit: 'own',
         credential: 'operator',
         operatorRole: 'operator',
-        docs: { summary, tag: TAG, status: 200, answer: host, errors: ['notFound'] },
+        docs: { summary, tag: TAG, status: 200, answer: hostDetail, errors: ['notFound'] },
       },
       handler: async (request) => {
         const { id } = await findHost(control, request)
@@ -54,11 +66,11 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
 }
 
 /** The host in the path. @throws ApiError 404 */
-export async function findHost({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<Host> {
+export async function findHost({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<HostDetail> {
   const { id } = params as { id: string }
   const [only, ...others] = fleet.agents
   const hostId = id === 'self' && others.length === 0 ? only?.info?.agent_id : id
   const [row] = hostId === undefined ? [] : await hostById(database.pool, hostId)
   if (row === undefined) throw new ApiError('notFound')
-  return presentHost(row, fleet.byId(row.id))
+  return { ...presentHost(row, fleet.byId(row.id)), drain: await drainOf(database.pool, row) }
 }

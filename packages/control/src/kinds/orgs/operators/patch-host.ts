@@ -1,4 +1,4 @@
-import { type Host, host, patchHostBody } from '@offshoot/contract/host'
+import { type HostDetail, hostDetail, patchHostBody } from '@offshoot/contract/host'
 import type { FastifyInstance } from 'fastify'
 import { describeAgent } from '../../../fleet/host-state-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
@@ -20,11 +20,11 @@ export function patchHost(app: FastifyInstance, control: OrgsContext): void {
         tag: 'Operators',
         body: patchHostBody,
         status: 200,
-        answer: host,
+        answer: hostDetail,
         errors: ['invalidField', 'notFound'],
       },
     },
-    handler: async (request): Promise<Host> => {
+    handler: async (request): Promise<HostDetail> => {
       const { labels, zone } = parseBody(request, patchHostBody)
       const { id } = await findHost(control, request)
       await transaction(control.database.pool, async (client) => {

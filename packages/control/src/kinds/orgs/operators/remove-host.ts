@@ -36,9 +36,10 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
       await transaction(database.pool, async (client) => {
         const [removed] = await removeJoinedHost(client, id)
         if (removed === undefined) throw new ApiError('notFound')
+        // From here on, no sandbox arrives.
+        await retireAgent(client, id)
         const [objects] = await objectsOfHost(client, id)
         if (reason === undefined) refuseUnlessEmpty(objects)
-        await retireAgent(client, id)
         await failSandboxesOf(client, [id])
         const details = { url: removed.url, ...objects, ...(reason !== undefined && { reason }) }
         const event = { workspaceId: null, action: 'host.removed', target: id, details } as const

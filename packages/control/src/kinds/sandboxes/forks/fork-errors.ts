@@ -7,6 +7,7 @@ export const FORK_ERRORS: readonly ErrorName[] = [
   'notFound',
   'sandboxNotRunning',
   'conflict',
+  'sandboxMoving',
   'agentUnreachable',
   'insufficientMemory',
   'sandboxStorage',

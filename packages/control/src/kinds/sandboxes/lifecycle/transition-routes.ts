@@ -44,7 +44,14 @@ export function transitionRoutes(app: FastifyInstance, control: SandboxesContext
           body: bodies[transition],
           status: 200,
           answer: transition === 'wake' ? wokenSandbox : sandbox,
-          errors: ['notFound', 'sandboxNotRunning', 'conflict', 'agentUnreachable', 'insufficientMemory'],
+          errors: [
+            'notFound',
+            'sandboxNotRunning',
+            'conflict',
+            'sandboxMoving',
+            'agentUnreachable',
+            'insufficientMemory',
+          ],
         },
       },
       handler: async (request) => {

@@ -87,15 +87,19 @@ export const removeCreating = statement<{ id: string }, [ids: readonly string[]]
    select id from removed`,
 )
 
-/** After the agent has deleted it: the record of that in the agent's log deletes the row too. */
-export const removeDeletedSandboxRow = statement<{ id: string }, [id: string]>(
+/**
+ * After the agent has deleted it: the record of that in the agent's log deletes the row too. No row: it is gone already,
+ * or has moved to another agent.
+ */
+export const removeDeletedSandboxRow = statement<{ id: string }, [id: string, agentId: string]>(
   'remove-deleted-sandbox',
-  `${REDELIVERED} delete from sandboxes using redelivered where id = $1 returning id`,
+  `${REDELIVERED} delete from sandboxes using redelivered where id = $1 and agent_id = $2 returning id`,
 )
 
-export const removeSandboxRow = statement<{ id: string }, [id: string]>(
+/** No row: as above. */
+export const removeSandboxRow = statement<{ id: string }, [id: string, agentId: string]>(
   'remove-sandbox',
-  'delete from sandboxes where id = $1 returning id',
+  'delete from sandboxes where id = $1 and agent_id = $2 returning id',
 )
 
 /** For the gauge of sandboxes by status. */

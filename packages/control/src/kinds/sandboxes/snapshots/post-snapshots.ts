@@ -26,6 +26,7 @@ export function postSnapshots(app: FastifyInstance, control: SandboxesContext): 
           'notFound',
           'sandboxNotRunning',
           'conflict',
+          'sandboxMoving',
           'agentUnreachable',
           'insufficientMemory',
           'sandboxStorage',

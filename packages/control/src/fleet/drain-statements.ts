@@ -1,0 +1,127 @@
+import type { HostDrain } from '@offshoot/contract/host'
+import { statement } from '../platform/db/statement.ts'
+import { MOVABLE } from './move-statements.ts'
+
+/** Hosts that one sandbox is offered to in one drain. */
+const MAX_ATTEMPTS = 3
+
+/**
+ * Begins to drain a host, and cordons it. No row: it is drained already, or gone. A drain that has ended begins anew, and
+ * tries again what failed.
+ */
+export const beginDrain = statement<{ id: string }, [id: string]>(
+  'begin-drain',
+  `update agents set drain_begun_at = now(), drain_ended_at = null, cordoned_at = coalesce(cordoned_at, now())
+   where id = $1 and retired_at is null and (drain_begun_at is null or drain_ended_at is not null) returning id`,
+)
+
+/** No row: the host is not drained. */
+export const cancelDrain = statement<{ id: string }, [id: string]>(
+  'cancel-drain',
+  `update agents set drain_begun_at = null, drain_ended_at = null
+   where id = $1 and drain_begun_at is not null returning id`,
+)
+
+export interface DrainingHost {
+  readonly id: string
+  readonly begun_at: Date
+  /** Moves from it that are under way. */
+  readonly open: number
+  /** Sandboxes there that are just being made. */
+  readonly creating: number
+}
+
+export const drainingHosts = statement<DrainingHost, []>(
+  'draining-hosts',
+  `select a.id, a.drain_begun_at as begun_at,
+     (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as open,
+     (select count(*)::int from sandboxes s where s.agent_id = a.id and s.status = 'creating') as creating
+   from agents a where a.drain_begun_at is not null and a.drain_ended_at is null and a.retired_at is null`,
+  { notNull: ['begun_at'] },
+)
+
+/** SQL: the attempts of this drain to move the sandbox `s` from the host `a` that have failed. */
+const FAILED = `from sandbox_moves m where m.sandbox_id = s.id and m.from_agent = a.id and m.state = 'failed'
+  and m.created_at >= a.drain_begun_at`
+const IS_OPEN = 'exists (select from sandbox_moves m where m.sandbox_id = s.id and m.finished_at is null)'
+/** SQL: another attempt makes no sense in this drain. */
+const IS_TRIED = `(select count(*) >= ${MAX_ATTEMPTS} or bool_or(m.is_final or m.to_agent is null) ${FAILED}) is true`
+
+export interface DrainableSandbox {
+  readonly id: string
+  readonly workspace_id: string
+  readonly template: string
+  /** Hosts that could not take it, or still have a copy. */
+  readonly tried: string[]
+}
+
+/** The next sandboxes to move from a host, those that are hibernated first. */
+export const drainableSandboxes = statement<DrainableSandbox, [agentId: string, limit: number]>(
+  'drainable-sandboxes',
+  `select s.id, s.workspace_id, s.template, array(
+       select m.to_agent from sandbox_moves m where m.sandbox_id = s.id and m.to_agent is not null
+         and (m.left_behind is not null or (m.state = 'failed' and m.from_agent = a.id
+           and m.created_at >= a.drain_begun_at))) as tried
+   from sandboxes s join agents a on a.id = s.agent_id
+   where a.id = $1 and ${MOVABLE} and not ${IS_OPEN} and not ${IS_TRIED}
+   order by s.status = 'hibernated' desc, s.id limit $2`,
+)
+
+/** No row: the drain was cancelled, or began anew. */
+export const endDrain = statement<{ id: string }, [id: string, begunAt: Date]>(
+  'end-drain',
+  `update agents set drain_ended_at = now()
+   where id = $1 and drain_begun_at = $2 and drain_ended_at is null returning id`,
+)
+
+/** How far the drain of a host is. No row: it is not drained. */
+export const drainProgress = statement<
+  { moving: number; waiting: number; moved: number; failed: number },
+  [agentId: string]
+>(
+  'drain-progress',
+  `select (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as moving,
+     (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
+        and not ${IS_TRIED}) as waiting,
+     (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.state = 'done'
+        and m.created_at >= a.drain_begun_at) as moved,
+     (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
+        and ${IS_TRIED}) as failed
+   from agents a where a.id = $1 and a.drain_begun_at is not null`,
+)
+
+interface StayingObject {
+  readonly kind: HostDrain['stays'][number]['kind']
+  readonly id: string
+  readonly workspace_id: string
+  readonly reason: string
+}
+
+/** What cannot move from a host that is drained, or could not: the first of them, and how many there are. */
+export const stayingObjects = statement<StayingObject & { readonly total: number }, [agentId: string, limit: number]>(
+  'staying-objects',
+  `with staying (kind, id, workspace_id, reason) as (
+     select 'sandbox', s.id::text, s.workspace_id, (select m.reason ${FAILED} order by m.created_at desc limit 1)
+     from sandboxes s join agents a on a.id = s.agent_id
+     where a.id = $1 and ${MOVABLE} and not ${IS_OPEN} and ${IS_TRIED}
+     union all
+     select 'sandbox', id::text, workspace_id, 'it has a volume' from sandboxes
+     where agent_id = $1 and managed_by is null and volumes <> '[]' and status <> 'failed'
+     union
+     select managed_by, managed_id::text, workspace_id,
+       case managed_by when 'app' then 'versions of apps run where they were built' else 'its data is on this host' end
+     from sandboxes where agent_id = $1 and managed_by in ('app', 'database') and status <> 'failed'
+     union all
+     select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
+     union all
+     select 'snapshot', id::text, workspace_id,
+       case origin when 'fork' then 'forks of a sandbox depend on it' when 'backup' then 'it is a backup of a database'
+         else 'its data is on this host' end
+     from snapshots where agent_id = $1
+     union all
+     select 'template', name, workspace_id, 'it was built on this host' from templates
+     where agent_id = $1 and workspace_id is not null
+   )
+   select kind, id, workspace_id, reason, (count(*) over ())::int as total from staying
+   order by kind <> 'sandbox', kind, id limit $2`,
+)

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { registeredError } from '@offshoot/contract/errors'
+import type { AgentClient } from '../../../fleet/agent-client.ts'
+import { AgentRefused } from '../../../fleet/agent-failure.ts'
+import { bakesOf, leave } from '../../../fleet/move-calls.ts'
+import { giveUpMove, noteLeft } from '../../../fleet/move-statements.ts'
+import { applyStatus } from '../../../fleet/record-statements.ts'
+import { look, move as change } from '../../../fleet/sandbox-calls.ts'
+import { agentOf, type MoveRun } from './move-context.ts'
+
+/** A request may wake the sandbox between its hibernation and its leave. */
+const MAX_HIBERNATIONS = 5
+
+/**
+ * First step: hibernates the sandbox, and makes its host refuse to wake it. Gives the move up if the host says that the
+ * sandbox cannot move.
+ * @returns whether to go on
+ */
+export async function leaveHost(run: MoveRun): Promise<boolean> {
+  const { control, move } = run
+  const { pool } = control.database
+  const source = await agentOf(control, move.from_agent)
+  const destination = await agentOf(control, move.to_agent ?? '')
+  if (source === 'away') return false
+  if (source === 'gone' || move.owner !== move.from_agent) {
+    await giveUpMove(pool, move.id, 'the sandbox was deleted', true)
+    return true
+  }
+  if (typeof destination === 'string') {
+    await giveUpMove(pool, move.id, 'the destination does not answer', false)
+    return true
+  }
+  for (const agent of [source, destination]) {
+    if (await canMove(agent, run.subject.requestId)) continue
+    await giveUpMove(pool, move.id, 'the version of an agent is too old for moves', agent === source)
+    return true
+  }
+  try {
+    const { bake, bytes } = await hibernateAndLeave(run, source)
+    const { last_seq: seq } = await source.info(run.subject.requestId)
+    await noteLeft(pool, move.id, bake.hash, bytes + bake.bytes, seq)
+  } catch (error) {
+    if (!(error instanceof AgentRefused) || error.status === 503) throw error
+    const isFinal = error.status === 409 && error.body.error !== registeredError('sandboxMoving').error
+    await giveUpMove(pool, move.id, reasonOf(error), isFinal)
+  }
+  return true
+}
+
+/** Whether the version of the agent knows moves: asked before the sandbox is hibernated. */
+async function canMove(agent: AgentClient, requestId: string): Promise<boolean> {
+  try {
+    await bakesOf(agent, requestId)
+    return true
+  } catch (error) {
+    if (error instanceof AgentRefused && error.status === 404) return false
+    throw error
+  }
+}
+
+async function hibernateAndLeave(run: MoveRun, source: AgentClient) {
+  const { move, subject } = run
+  for (let attempt = 1; ; attempt++) {
+    const { status, move: under } = await look(source, subject)
+    if (status === 'paused') await change(source, subject, 'resume')
+    if (status !== 'hibernated' && under === undefined) await hibernate(run, source)
+    try {
+      return await leave(source, subject, move.id)
+    } catch (error) {
+      const wasWoken = error instanceof AgentRefused && error.status === 409 && (await isAwake(run, source))
+      if (!wasWoken || attempt === MAX_HIBERNATIONS) throw error
+    }
+  }
+}
+
+async function hibernate({ control, subject, move }: MoveRun, source: AgentClient): Promise<void> {
+  const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = await change(source, subject, 'hibernate')
+  const { pool } = control.database
+  await applyStatus(pool, move.sandbox_id, move.from_agent, seq, status, boot_ms, boot_mode, guest_ip)
+}
+
+async function isAwake({ subject }: MoveRun, source: AgentClient): Promise<boolean> {
+  return (await look(source, { ...subject, requestId: randomUUID() })).status !== 'hibernated'
+}
+
+/** The host's own words. */
+export function reasonOf({ body }: AgentRefused): string {
+  return body.detail ?? body.error
+}

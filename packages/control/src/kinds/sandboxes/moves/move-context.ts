@@ -1,0 +1,24 @@
+import type { AgentClient } from '../../../fleet/agent-client.ts'
+import { retiredAgent } from '../../../fleet/agent-statements.ts'
+import type { MoveRow } from '../../../fleet/move-statements.ts'
+import type { Subject } from '../../../fleet/sandbox-calls.ts'
+import type { SandboxesContext } from '../model/sandboxes-context.ts'
+
+/** One run of the job of a move. */
+export interface MoveRun {
+  readonly control: SandboxesContext
+  readonly move: MoveRow
+  readonly subject: Subject
+  /** Aborts when the process stops, or no longer holds the job. */
+  readonly signal: AbortSignal
+}
+
+/** `gone`: an operator has removed the host. `away`: it does not answer now. */
+export type AgentOrNone = AgentClient | 'gone' | 'away'
+
+export async function agentOf({ fleet, database }: SandboxesContext, agentId: string): Promise<AgentOrNone> {
+  const agent = fleet.byId(agentId)
+  if (agent?.isReachable === true) return agent.client
+  const [retired] = await retiredAgent(database.pool, agentId)
+  return retired === undefined ? 'away' : 'gone'
+}

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { SettleOutcome } from '@offshoot/contract/agent-move'
+import type { AgentClient } from '../../../fleet/agent-client.ts'
+import { AgentRefused } from '../../../fleet/agent-failure.ts'
+import { settle } from '../../../fleet/move-calls.ts'
+import { finishFailedMove, finishMove, noteCleaned } from '../../../fleet/move-statements.ts'
+import { applyStatus } from '../../../fleet/record-statements.ts'
+import { move as change } from '../../../fleet/sandbox-calls.ts'
+import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
+import { sandboxById } from '../model/sandbox-statements.ts'
+import { agentOf, type MoveRun } from './move-context.ts'
+
+/**
+ * Milliseconds after the commit for which the source keeps its copy, so that it answers those who still ask there that
+ * the sandbox moves, and not that it does not exist.
+ */
+const KEPT_MS = 1_000
+
+/** After the commit: the destination lets the sandbox wake. Repeated until it does. @returns whether to go on */
+export async function finish(run: MoveRun): Promise<boolean> {
+  const { control, move } = run
+  const destination = await agentOf(control, move.to_agent ?? '')
+  if (destination === 'away') return false
+  if (destination === 'gone') {
+    await finishMove(control.database.pool, move.id)
+    return true
+  }
+  const isThere = await told(run, destination, 'stay')
+  // The source still has everything, so keep that.
+  if (!isThere && (await exists(run)))
+    throw new Error(`a host has lost the sandbox ${move.sandbox_id} that it had taken`)
+  const [finished] = await finishMove(control.database.pool, move.id)
+  if (finished !== undefined && isThere) await wakeAgain(run, destination, move.to_agent ?? '')
+  return true
+}
+
+/** Whether nobody has deleted the sandbox. */
+async function exists({ control, move }: MoveRun): Promise<boolean> {
+  return (await sandboxById(control.database.pool, move.sandbox_id)).length > 0
+}
+
+/** The move was given up before the commit: the source lets the sandbox wake again. @returns whether to go on */
+export async function takeBack(run: MoveRun): Promise<boolean> {
+  const { control, move } = run
+  const source = await agentOf(control, move.from_agent)
+  if (source === 'away') return false
+  const isThere = source !== 'gone' && (await told(run, source, 'stay'))
+  const [finished] = await finishFailedMove(control.database.pool, move.id)
+  if (finished !== undefined && isThere) await wakeAgain(run, source, move.from_agent)
+  return true
+}
+
+/** Removes the copy that is not the sandbox. It can never wake. @returns whether to go on */
+export async function clean(run: MoveRun): Promise<boolean> {
+  const { control, move, signal } = run
+  const agent = await agentOf(control, move.left_behind ?? '')
+  if (agent === 'away') return false
+  const waitMs = KEPT_MS - (move.committed_ms ?? KEPT_MS)
+  if (waitMs > 0) await delay(waitMs, undefined, { signal })
+  if (agent !== 'gone') await told(run, agent, 'gone')
+  await noteCleaned(control.database.pool, move.id)
+  return true
+}
+
+/** @returns false if the host does not have the sandbox, or does not move it */
+async function told({ move, subject }: MoveRun, agent: AgentClient, outcome: SettleOutcome): Promise<boolean> {
+  try {
+    await settle(agent, subject, move.id, outcome)
+    return true
+  } catch (error) {
+    if (error instanceof AgentRefused && (error.status === 404 || error.status === 409)) return false
+    throw error
+  }
+}
+
+/** If the sandbox ran, it runs again. Otherwise, or if there is no room, the next request wakes it. */
+async function wakeAgain({ control, move, subject }: MoveRun, agent: AgentClient, agentId: string): Promise<void> {
+  if (!move.was_running) return
+  try {
+    const limits = await sandboxLimitsOf(control, move.workspace_id)
+    const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = await change(agent, subject, 'wake', { limits })
+    const { pool } = control.database
+    await applyStatus(pool, move.sandbox_id, agentId, seq, status, boot_ms, boot_mode, guest_ip)
+  } catch (error) {
+    control.log.warn({ err: error, sandbox: move.sandbox_id, agent: agentId }, 'not woken after its move')
+  }
+}

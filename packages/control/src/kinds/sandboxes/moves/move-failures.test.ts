@@ -151,6 +151,19 @@ describe('a sandbox that moves to another host', () => {
     expect(await hostOf()).toBe(last.to_agent)
   })
 
+  it('stays where it is if an operator removes the destination before the commit', async () => {
+    const held = hold('import')
+    await drain()
+    await held.begun
+    await harness.pool.query('update agents set retired_at = now() where id = $1', [other().state.agentId])
+    held.release()
+    expect(await settled()).toMatchObject({ state: 'failed', to_agent: other().state.agentId })
+    expect(await hostOf()).toBe(source.state.agentId)
+    expect(other().state.sandboxes.has(id)).toBe(false)
+    expect((await exec()).status).toBe(200)
+    expect([execs(source), execs(other())]).toEqual([1, 0])
+  })
+
   it('waits for a destination that dies after the commit, and runs nowhere else', async () => {
     const held = hold('stay')
     await drain()

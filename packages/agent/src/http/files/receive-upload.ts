@@ -16,6 +16,7 @@ const SILENCE_MS = 120_000
 export class UploadBody extends Transform {
   /** Deadline for the operation that reads this body. Call `close` when that operation has ended. */
   readonly deadline: Deadline
+  readonly #raw: FastifyRequest['raw']
   readonly #maxBytes: number
   readonly #silence: NodeJS.Timeout
   readonly #over = new AbortController()
@@ -29,6 +30,7 @@ export class UploadBody extends Transform {
 
   private constructor({ raw }: FastifyRequest, maxBytes: number, stopping: AbortSignal) {
     super()
+    this.#raw = raw
     this.#maxBytes = maxBytes
     const stopped = new AbortController()
     const silence = new ApiError('invalidField', { error: `nothing moved for ${SILENCE_MS / 1000} s` })
@@ -44,11 +46,13 @@ export class UploadBody extends Transform {
     raw.pipe(this)
   }
 
-  /** Ends the timers and the stream. */
+  /** Ends the timers and the stream. Discards the rest of the body, so that the next request of the connection is read. */
   close(): void {
     clearTimeout(this.#silence)
     this.#over.abort()
     this.destroy()
+    this.#raw.unpipe(this)
+    this.#raw.resume()
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

@@ -19,10 +19,20 @@ export async function leave(from: AgentProcess, to: AgentProcess, id: string): P
   const { status, body } = await from.act<AgentLeave>(id, 'leave', { move_id: moveId })
   if (status !== 200) throw new Error(`leave answered ${status}: ${JSON.stringify(body)}`)
   const bakes = await to.call<AgentBakes>('GET', '/v1/bakes', { workspace: null })
-  const have = bakes.body.hashes.map((hash) => `&have=${hash}`).join('')
+  return { moveId, leave: body, stream: await exported(from, id, moveId, bakes.body.hashes) }
+}
+
+/** The stream of a sandbox that leaves. @throws Error if that fails */
+export async function exported(
+  from: AgentProcess,
+  id: string,
+  moveId: string,
+  hashes: readonly string[],
+): Promise<Buffer> {
+  const have = hashes.map((hash) => `&have=${hash}`).join('')
   const response = await from.open(`/v1/sandboxes/${id}/export?move_id=${moveId}${have}`, new AbortController().signal)
   if (response.status !== 200) throw new Error(`export answered ${response.status}: ${await response.text()}`)
-  return { moveId, leave: body, stream: Buffer.from(await response.arrayBuffer()) }
+  return Buffer.from(await response.arrayBuffer())
 }
 
 export async function arrive(

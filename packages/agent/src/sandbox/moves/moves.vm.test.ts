@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { BAKE_MISSING } from '@offshoot/contract/agent-move'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
-import { arrive, leave, move, settle, withHeader } from '../../test/moving.ts'
+import { arrive, exported, leave, move, settle, withHeader } from '../../test/moving.ts'
 
 let [home, away]: AgentProcess[] = []
 
@@ -139,7 +140,7 @@ describe('a hibernated sandbox that moves to another host', () => {
     const { home, away } = agents()
     const sandbox = await hibernated(home)
     const { id } = sandbox
-    const { moveId, stream } = await leave(home, away, id)
+    const { moveId, stream, leave: left } = await leave(home, away, id)
     const half = stream.subarray(0, stream.length / 2)
     const flipped = Buffer.from(stream)
     flipped.writeUInt8(flipped.readUInt8(half.length) ^ 1, half.length)
@@ -154,6 +155,8 @@ describe('a hibernated sandbox that moves to another host', () => {
     for (const damaged of [half, flipped, foreign, changed, Buffer.from('nothing')]) {
       expect(await arrive(away, id, moveId, damaged)).toMatchObject({ status: 400 })
     }
+    const withoutBake = await exported(home, id, moveId, [left.bake.hash])
+    expect(await arrive(away, id, moveId, withoutBake)).toMatchObject({ status: 409, body: { detail: BAKE_MISSING } })
     expect(await remains(away)).toEqual([])
 
     const interrupted = arrive(away, id, moveId, unfinished(half)).catch(() => null)

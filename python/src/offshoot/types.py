@@ -304,6 +304,9 @@ AuditAction: TypeAlias = Literal[
     'host.removed',
     'host.cordoned',
     'host.uncordoned',
+    'host.drain_begun',
+    'host.drained',
+    'sandbox.moved',
     'host.updated',
     'keys.rotated',
     'account.deleted',
@@ -497,6 +500,21 @@ class ChangeMemberBody(TypedDict):
     role: Literal['owner', 'admin', 'member']
 
 
+class Placement(TypedDict):
+    """
+    Control places the workspace's new objects only on hosts that have this.
+    """
+
+    labels: dict[str, str]
+    """
+    All of these.
+    """
+    zone: str | None
+    """
+    `null`: any zone.
+    """
+
+
 PlanName: TypeAlias = Literal['free', 'pro', 'team', 'enterprise', 'self-hosted']
 """
 Every plan. `self-hosted` is the operator's own: no limits, no credit, no bill.
@@ -528,9 +546,9 @@ class Used(TypedDict):
     disk_bytes: int | None
 
 
-HostState: TypeAlias = Literal['ready', 'cordoned', 'lost', 'foreign']
+HostState: TypeAlias = Literal['ready', 'cordoned', 'draining', 'lost', 'foreign']
 """
-`ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `lost`: it does not answer. `foreign`: it obeys another cluster, so it gets none.
+`ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
 """
 
 
@@ -546,6 +564,61 @@ class HostToken(TypedDict):
     expires_at: str
     """
     An hour after it was made.
+    """
+
+
+class Stay(TypedDict):
+    kind: Literal['sandbox', 'app', 'database', 'volume', 'snapshot', 'template']
+    id: str
+    """
+    Of a template and of a volume, its name.
+    """
+    workspace_id: str
+    reason: str
+
+
+class HostDrain(TypedDict):
+    """
+    How far control has moved the sandboxes of a host to other hosts.
+    """
+
+    begun_at: str
+    ended_at: str | None
+    """
+    When everything that can move had been tried; `null` before.
+    """
+    left: int
+    """
+    Sandboxes that are still to be moved, with those that move now.
+    """
+    moving: int
+    moved: int
+    failed: int
+    """
+    Sandboxes that could not be moved. Draining again tries them again.
+    """
+    staying: int
+    """
+    How many objects stay on the host, with the sandboxes that could not be moved.
+    """
+    stays: list[Stay]
+    """
+    The first of them, at most MAX_STAYING_SHOWN.
+    """
+
+
+class PatchHostBody(TypedDict):
+    """
+    Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are.
+    """
+
+    labels: NotRequired[dict[str, str] | None]
+    """
+    Replace all labels of the host.
+    """
+    zone: NotRequired[str | None]
+    """
+    `null`: the host is in no zone.
     """
 
 
@@ -859,8 +932,7 @@ class SetRateBody(TypedDict):
 
 class SetPlacementBody(TypedDict):
     """
-    Body of `POST /v1/admin/orgs/{id}/placement`. Control places the workspace's new objects only on hosts that have all of
-    this. An absent field requires nothing.
+    Body of `POST /v1/admin/orgs/{id}/placement`. Control places the workspace's new objects only on hosts that have all of this. An absent field requires nothing.
     """
 
     labels: NotRequired[dict[str, str] | None]
@@ -1240,7 +1312,7 @@ class Volume3(TypedDict):
     read_only: bool
 
 
-class Network3(TypedDict):
+class Network4(TypedDict):
     egress: Egress
 
 
@@ -1538,7 +1610,7 @@ class WokenSandbox(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network3
+    network: Network4
     visibility: Visibility
     cold: NotRequired[Literal[True]]
     """
@@ -3010,21 +3082,6 @@ class AuditEntry(TypedDict):
     """
 
 
-class Placement(TypedDict):
-    """
-    Control places the workspace's new objects only on hosts that have this.
-    """
-
-    labels: dict[str, str]
-    """
-    All of these.
-    """
-    zone: str | None
-    """
-    `null`: any zone.
-    """
-
-
 class OperatedOrg(TypedDict):
     """
     A workspace as operators see it.
@@ -3116,18 +3173,74 @@ class Host(TypedDict):
     """
 
 
-class PatchHostBody(TypedDict):
+class HostDetail(TypedDict):
     """
-    Body of `PATCH /v1/admin/hosts/{id}`. Absent fields stay as they are.
+    One host, as its own routes answer it.
     """
 
-    labels: NotRequired[dict[str, str] | None]
+    id: str
     """
-    Replace all labels of the host.
+    The id of its agent.
     """
-    zone: NotRequired[str | None]
+    state: HostState
+    url: str
     """
-    `null`: the host is in no zone.
+    Where control reaches its agent.
+    """
+    version: str
+    qemu_version: str
+    accelerator: Literal['kvm', 'tcg']
+    accelerator_reason: str | None
+    """
+    Why it does not use KVM; `null` under KVM.
+    """
+    isolation: Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process']
+    cpu_limits: Literal['cgroup-v2', 'cgroup-v1', 'none'] | None
+    """
+    `null` if the agent's version does not report it.
+    """
+    network: Network
+    capacity: Capacity
+    used: Used
+    disk_state: Literal['ok', 'low', 'refusing'] | None
+    """
+    `null` if it is unknown.
+    """
+    sandboxes: int
+    """
+    Sandboxes that users made, in any state but `failed`.
+    """
+    instances: int
+    """
+    VMs of apps.
+    """
+    databases: int
+    """
+    VMs of databases.
+    """
+    cordoned_at: str | None
+    """
+    When an operator cordoned the host, also while it is lost; `null` if it may get new sandboxes.
+    """
+    labels: dict[str, str]
+    """
+    What operators say of the host. A workspace may require labels.
+    """
+    zone: str | None
+    """
+    The group of machines that fail together with this one, as operators name it.
+    """
+    last_heard_at: str
+    """
+    When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
+    """
+    created_at: str
+    """
+    When the agent answered this cluster for the first time.
+    """
+    drain: HostDrain | None
+    """
+    `null` if no operator drains it, or has drained it since it was last uncordoned.
     """
 
 
@@ -3240,7 +3353,7 @@ class Build(TypedDict):
     """
 
 
-class Network1(TypedDict):
+class Network2(TypedDict):
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """
@@ -3277,7 +3390,7 @@ class CreateSandboxBody1(TypedDict):
     """
     Set in every command's environment. Never returned by a read.
     """
-    network: NotRequired[Network1 | None]
+    network: NotRequired[Network2 | None]
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """
@@ -3324,7 +3437,7 @@ class CreateSandboxBody2(TypedDict):
     """
     Set in every command's environment. Never returned by a read.
     """
-    network: NotRequired[Network1 | None]
+    network: NotRequired[Network2 | None]
     """
     `egress` defaults to `internet`, or to the snapshot's value.
     """
@@ -3389,7 +3502,7 @@ class Sandbox(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network3
+    network: Network4
     visibility: Visibility
 
 
@@ -3434,7 +3547,7 @@ class Fork(TypedDict):
     fork_tree_id: str | None
     volumes: list[Volume3]
     managed_by: Literal['app', 'database'] | None
-    network: Network3
+    network: Network4
     visibility: Visibility
     snapshot_id: str
     children: list[Sandbox]

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { agentConfig, controlConfig, edgeConfig } from '@offshoot/contract/process-config'
+import { agentConfig, controlConfig, e2bConfig, edgeConfig } from '@offshoot/contract/process-config'
 import { describe, expect, it } from 'vitest'
 import {
   IN_IMAGE,
@@ -44,7 +44,7 @@ function hasFile(path: string, { volumeMounts }: Container, volumes: readonly Vo
 }
 
 /** The configuration that a process gets, with samples for secrets, and the files that these are read from. */
-function configuration(objects: ByName, part: 'control' | 'edge') {
+function configuration(objects: ByName, part: 'control' | 'edge' | 'e2b') {
   const files: string[] = []
   const text = objectIn(objects, `ConfigMap/offshoot-${part}`).data?.[`${part}.json`] ?? ''
   const value: unknown = JSON.parse(text, (_key, each: { from_file?: string } | null) => {
@@ -59,6 +59,11 @@ const servicesOf = (objects: ByName) => ({
   control: controlConfig.parse(configuration(objects, 'control').value),
   edge: edgeConfig.parse(configuration(objects, 'edge').value),
 })
+
+/** The Deployments. Only a chart with a domain for clients of E2B has their gateway. */
+function partsOf(objects: ByName): ('control' | 'edge' | 'e2b')[] {
+  return objects.has('Deployment/offshoot-e2b') ? ['control', 'edge', 'e2b'] : ['control', 'edge']
+}
 
 it('is rendered from the present chart and jobs (vitest run --project registries deploy -u renders them)', () => {
   expect(readText('deploy/rendered/sources.sha256')).toBe(sourcesHash())
@@ -86,7 +91,7 @@ describe.each(VALUES)('the chart with %s values', (values) => {
     expect(container.ports.map(({ containerPort }) => containerPort)).toEqual(portsOf(config))
   })
 
-  it.each(['control', 'edge'] as const)('starts %s as bin/up does, with the file that was written before', (part) => {
+  it.each(partsOf(objects))('starts %s as bin/up does, with the file that was written before', (part) => {
     const { container, first } = podIn(objects, `Deployment/offshoot-${part}`)
     const target = `/run/offshoot/${part}.json`
     expect(container.command).toEqual(serviceCommand(part, target))
@@ -122,7 +127,7 @@ describe.each(VALUES)('the chart with %s values', (values) => {
   })
 
   it('has probes and Services for ports that exist, and selectors that fit', () => {
-    for (const part of ['control', 'edge', 'agent']) {
+    for (const part of [...partsOf(objects), 'agent']) {
       const owner = part === 'agent' ? 'DaemonSet/offshoot-agent' : `Deployment/offshoot-${part}`
       const { container } = podIn(objects, owner)
       const { startupProbe, readinessProbe, livenessProbe } = container
@@ -160,6 +165,25 @@ describe.each(VALUES)('the chart with %s values', (values) => {
   })
 })
 
+it('has a gateway for clients of E2B only with a domain, which shares one secret with control and asks the edge', () => {
+  const objects = chartObjects('full')
+  const { files, value } = configuration(objects, 'e2b')
+  const { control, edge } = servicesOf(objects)
+  const config = e2bConfig.parse(value)
+  const { container, first, volumes } = podIn(objects, 'Deployment/offshoot-e2b')
+  expect(files.filter((path) => first === undefined || !hasFile(path, first, volumes))).toEqual([])
+  expect(volumes.find(({ name }) => name === 'secret')?.secret?.items).toEqual([
+    { key: 'gateway-secret', path: 'gateway-secret' },
+  ])
+  expect(container.ports.map(({ containerPort }) => containerPort)).toEqual(portsOf(config))
+  expect(config).toMatchObject({ control_url: control.public_url, gateway_secret: control.gateway_secret })
+  const { hostname, port } = new URL(config.edge.url)
+  const http = objectIn(objects, `Service/${hostname}`).spec.ports.find((each) => String(each.port) === (port || '80'))
+  expect([http?.targetPort, config.edge.suffix]).toEqual(['previews', edge.suffix])
+  expect(chartObjects('minimal').has('Deployment/offshoot-e2b')).toBe(false)
+  expect(servicesOf(chartObjects('minimal')).control.gateway_secret).toBeUndefined()
+})
+
 it('gives bin/up the token of its own node, and none once the Secret is gone', () => {
   const { container } = podIn(chartObjects('minimal'), 'DaemonSet/offshoot-agent')
   const folder = mkdtempSync(join(tmpdir(), 'offshoot-join-'))
@@ -184,5 +208,5 @@ it('is described with every key of the Secret that it reads', () => {
   const { files } = configuration(objects, 'control')
   const keys = files.filter((path) => path.startsWith('/etc/offshoot/secret/')).map((path) => basename(path))
   const readme = readText('docs/kubernetes.md')
-  for (const key of [...keys, 'accounts-secret']) expect(readme).toContain(`--from-literal=${key}=`)
+  for (const key of [...keys, 'accounts-secret', 'gateway-secret']) expect(readme).toContain(`--from-literal=${key}=`)
 })

@@ -1,7 +1,7 @@
 /** What a deployment gives to a process, compared with what the process knows. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ControlConfig, EdgeConfig } from '@offshoot/contract/process-config'
+import type { ControlConfig, E2bConfig, EdgeConfig } from '@offshoot/contract/process-config'
 import { NODE_OPTIONS } from '@offshoot/up/base/node-options'
 import { parseArguments, type UpArguments } from '@offshoot/up/base/arguments'
 import { bundledProgram } from '@offshoot/up/images/services'
@@ -11,7 +11,7 @@ import { repository } from './rendered.ts'
 export const IN_IMAGE = '/opt/offshoot'
 
 /** The command with which `bin/up` starts a service, in the image. */
-export function serviceCommand(name: 'control' | 'edge', config: string): readonly string[] {
+export function serviceCommand(name: 'control' | 'edge' | 'e2b', config: string): readonly string[] {
   return [`${IN_IMAGE}/node_modules/.bin/node`, ...NODE_OPTIONS, bundledProgram(IN_IMAGE, name), config]
 }
 
@@ -22,7 +22,8 @@ export function sampleSecret(name: string): string {
 }
 
 /** Every port at which the process listens. */
-export function portsOf(config: ControlConfig | EdgeConfig): readonly number[] {
+export function portsOf(config: ControlConfig | EdgeConfig | E2bConfig): readonly number[] {
+  if ('domain' in config) return [config.listen.port]
   const ports =
     'public_url' in config
       ? [config.listen.port, config.tls?.port]

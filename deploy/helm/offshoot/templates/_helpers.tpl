@@ -41,6 +41,9 @@ app.kubernetes.io/component: {{ .part }}
   "docs_dir" "/opt/offshoot/docs"
   "commit" (dict "from_file" "/opt/offshoot/COMMIT")
 }}
+{{- if .Values.e2b.domain.suffix }}
+{{- $_ := set $config "gateway_secret" (dict "from_file" "/etc/offshoot/secret/gateway-secret") }}
+{{- end }}
 {{- with $db.pooler }}
 {{- $_ := set $config.database "pooler" (dict "host" .host "port" (int .port)) }}
 {{- end }}
@@ -70,6 +73,17 @@ app.kubernetes.io/component: {{ .part }}
 {{- $config | toPrettyJson }}
 {{- end }}
 
+{{/* The configuration of the gateway for clients of E2B. */}}
+{{- define "offshoot.e2b-config" -}}
+{{- dict
+  "listen" (dict "host" "0.0.0.0" "port" 8082)
+  "control_url" .Values.publicUrl
+  "edge" (dict "url" (printf "http://%s-edge" (include "offshoot.name" .)) "suffix" .Values.edge.preview.suffix)
+  "domain" .Values.e2b.domain
+  "gateway_secret" (dict "from_file" "/etc/offshoot/secret/gateway-secret")
+  | toPrettyJson }}
+{{- end }}
+
 {{/* A command of the image's own Node.js. */}}
 {{- define "offshoot.node" -}}/opt/offshoot/node_modules/.bin/node{{- end }}
 
@@ -87,7 +101,7 @@ fsGroup: 64433
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{/* Writes the configuration with its secrets into memory. .part is control or edge. */}}
+{{/* Writes the configuration with its secrets into memory. .part is control, edge or e2b. */}}
 {{- define "offshoot.write-config" -}}
 - name: config
   image: {{ include "offshoot.image" .root }}

@@ -16,6 +16,7 @@ import { idleQueries, ttlLateness } from './job-benches.ts'
 import { languageServers } from './lsp-benches.ts'
 import { mcpCall } from './mcp-benches.ts'
 import type { Figure } from './measure.ts'
+import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
@@ -44,6 +45,8 @@ export interface Bench {
   readonly withinMs?: number
   /** It needs no server: it starts what it measures. */
   readonly isStandalone?: true
+  /** It is too slow for a full run, so it runs only if the command line names it. */
+  readonly isOnRequest?: true
 }
 
 /** In the order of a full run. */
@@ -111,6 +114,13 @@ export const benches: readonly Bench[] = [
     run: async () => fleetOf1000(),
     withinMs: 4 * BENCH_MS,
     isStandalone: true,
+  },
+  {
+    names: ['wake_on_other_host_ms', 'move_with_bake_s', 'move_with_bake_mib', 'move_s', 'move_mib', 'drain_host_s'],
+    run: async () => moves(),
+    withinMs: 4 * BENCH_MS,
+    isStandalone: true,
+    isOnRequest: true,
   },
   { names: ['noisy_neighbour', 'noisy_neighbour_events', 'noisy_neighbour_usage'], run: noisyNeighbour },
   { names: ['signup_to_first_exec_s'], run: signUpToFirstExec },

@@ -1,6 +1,6 @@
 /**
- * `bin/bench [NAME…]`: starts a server in an empty data directory, runs the named benches (default: all), prints their
- * figures, and writes bench/results/latest.json.
+ * `bin/bench [NAME…]`: starts a server in an empty data directory, runs the named benches (default: all but those on
+ * request), prints their figures, and writes bench/results/latest.json.
  *
  * Each bench runs in a child process, so one that fails or hangs does not end the others. Exits with 1 if any failed.
  */
@@ -86,7 +86,9 @@ async function main(wanted: ReadonlySet<string>): Promise<void> {
     ownImages: isFresh,
     env: { OFFSHOOT_EGRESS_ALLOW: [TEST_HOST_EXCEPTION, gitHostException(), ...registries.exceptions].join(',') },
   })
-  const chosen = benches.filter(({ names }) => names.some(isWanted))
+  const chosen = benches.filter(({ names, isOnRequest }) =>
+    wanted.size === 0 ? isOnRequest !== true : names.some(isWanted),
+  )
   try {
     if (SETUP.some(isWanted) || chosen.some((bench) => !bench.isStandalone)) {
       const fresh = await seconds(async () => offshoot.up())

@@ -12,7 +12,8 @@ export function CordonButton({ host: { id, state, cordoned_at: cordonedAt } }: {
   const tell = useTell()
   const [isBusy, setBusy] = useState(false)
   const isCordoned = cordonedAt !== null
-  const rest = state === 'draining' ? 'What can move leaves.' : 'What runs here goes on.'
+  const rest =
+    state === 'draining' ? 'Its sandboxes move to other hosts until you uncordon it.' : 'What runs here goes on.'
   const change = async () => {
     setBusy(true)
     try {

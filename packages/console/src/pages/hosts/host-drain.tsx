@@ -67,7 +67,7 @@ function Progress({ drain }: { readonly drain: Drain | null }) {
           Begun: <Time at={drain.begun_at} />,
           Ended: drain.ended_at === null ? 'not yet' : <Time at={drain.ended_at} />,
           Moved: drain.moved,
-          Left: drain.left === 0 ? 0 : `${drain.left}, of which ${drain.moving} move now`,
+          Left: drain.left === 0 ? 0 : `${drain.left} (${drain.moving} moving)`,
           Failed: drain.failed,
         }}
       />

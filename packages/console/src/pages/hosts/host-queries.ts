@@ -5,6 +5,8 @@ export type Host = RouteAnswer<'GET /v1/admin/hosts'>[number]
 
 /** Milliseconds between two looks at hosts whose sandboxes move. */
 const DRAINING_MS = 2_000
+/** Milliseconds between two looks at the VMs of a host that operators empty. */
+const EMPTYING_MS = 5_000
 
 /* Nothing reports changes of hosts, so each visit of a page reads them again. */
 
@@ -46,9 +48,10 @@ export const reconcileQuery = (api: Offshoot, id: string) =>
     staleTime: 0,
   })
 
-export const metricsQuery = (api: Offshoot) =>
+export const metricsQuery = (api: Offshoot, { cordoned_at: cordonedAt }: Host) =>
   queryOptions({
     queryKey: ['operator', 'metrics'],
     queryFn: async ({ signal }) => (await api.fetch('GET /v1/admin/metrics', { signal })).text(),
     staleTime: 0,
+    refetchInterval: cordonedAt === null ? false : EMPTYING_MS,
   })

@@ -12,7 +12,7 @@ import { useTell } from '../../ui/toasts.tsx'
 import { CordonButton } from './cordon-button.tsx'
 import { DescribeButton } from './describe-button.tsx'
 import { HostDrain } from './host-drain.tsx'
-import { diskQuery, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
+import { diskQuery, type Host, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
 import { diskOf, HostState, Labels, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
 import { type VmFigures, vmsOf } from './samples.ts'
@@ -63,7 +63,7 @@ export function HostTab() {
                 <CordonButton host={host} />
               </Section>
               <HostDrain host={host} />
-              <Vms id={id} />
+              <Vms host={host} />
               <Disk id={id} />
               <Quarantine id={id} />
               <Reconciliation id={id} />
@@ -89,13 +89,13 @@ const VM_COLUMNS: readonly Column<VmFigures>[] = [
   { title: 'Disk', right: true, wide: true, cell: ({ diskBytes }) => size(diskBytes) },
 ]
 
-function Vms({ id }: { readonly id: string }) {
-  const query = useQuery(metricsQuery(useOperator()))
+function Vms({ host }: { readonly host: Host }) {
+  const query = useQuery(metricsQuery(useOperator(), host))
   return (
     <Section title="What runs here">
       <QueryView query={query}>
         {(text) => {
-          const vms = vmsOf(text, id)
+          const vms = vmsOf(text, host.id)
           return vms.length === 0 ? (
             <p className="text-muted">No VM.</p>
           ) : (

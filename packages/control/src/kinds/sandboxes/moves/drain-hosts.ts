@@ -15,8 +15,8 @@ import type { RecurringTask } from '../../../platform/jobs/task.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { destinations } from './destinations.ts'
 
-/** Milliseconds between two rounds, if nothing wakes the task before: each end of a move does. */
-const EVERY_MS = 2_000
+/** Milliseconds between two rounds while a host is drained. The end of a move does not make the next round earlier. */
+const EVERY_MS = 500
 /** Sandboxes that leave one host at the same time. Each copy reads the disk of one host and writes to another's. */
 const MAX_AT_ONCE = 4
 const NO_HOST = 'no other host can take it: one must answer, and have room on its disk, the labels and the zone'

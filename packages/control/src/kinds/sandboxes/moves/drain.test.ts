@@ -98,6 +98,8 @@ describe('a host that an operator drains', () => {
       return found.some(([type, from]: string[]) => type === 'sandbox.paused' && from === now.state.agentId)
     })
     expect((await ask('DELETE', `/v1/sandboxes/${id}`)).status).toBe(204)
+    // The drain does not wait until the source has removed its copy.
+    await eventually(() => holders(id).length === 0)
     expect(holders(id)).toEqual([])
   })
 

@@ -14,9 +14,17 @@ export function isAbandoned(row: string, deadlineSeconds: `$${number}`): string 
 
 /** SQL that is true if the process that created the row has ended. */
 export function hasNoCreator(row: string): string {
-  return `not exists (
+  return `not ${isAlive(`${row}.creator`)}`
+}
+
+/**
+ * SQL that is true if a process with this number is alive. A process whose connection has just broken may not know yet
+ * that it has lost its number, so what claims a row for a number asks PostgreSQL.
+ */
+export function isAlive(number: string): string {
+  return `exists (
     select from pg_locks l where l.locktype = 'advisory' and l.granted
       and l.database = (select oid from pg_database where datname = current_database())
-      and l.classid = ${ProcessLock.PROCESS}::oid and l.objid = ${row}.creator::oid and l.objsubid = 2
+      and l.classid = ${ProcessLock.PROCESS}::oid and l.objid = ${number}::int::oid and l.objsubid = 2
   )`
 }

@@ -1,6 +1,7 @@
 /** Deployments with a fault: a table whose rows name a fault and the expected outcome. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claimDeployments } from '../model/deployment-statements.ts'
 import { edgeApps } from '../edge-app-statements.ts'
 import { ProcessLock } from '../../../platform/db/process-lock.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
@@ -90,6 +91,8 @@ describe('a deploy', () => {
       [ProcessLock.PROCESS],
     )
     expect(rowCount).toBe(1)
+    // The process may still believe that the number is its own.
+    expect(await claimDeployments(harness.pool, 1, number)).toEqual([])
     await eventually(() => control.control.lock.number !== number)
   }
 

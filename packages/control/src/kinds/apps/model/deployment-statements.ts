@@ -1,4 +1,4 @@
-import { hasNoCreator } from '../../../platform/db/abandoned.ts'
+import { hasNoCreator, isAlive } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { DEPLOYMENT_COLUMNS, type DeploymentRow } from './deployment-row.ts'
 
@@ -54,7 +54,7 @@ export const claimDeployments = statement<DeploymentRow, [limit: number, creator
   'claim-deployments',
   `with due as materialized (
      select d.id as due_id from app_deployments d join apps on apps.id = d.app_id
-     where apps.deletion_due_at is null
+     where apps.deletion_due_at is null and ${isAlive('$2')}
        and (d.status = 'queued' and not exists (
            select from app_deployments o where o.app_id = d.app_id and o.status in ('building', 'deploying'))
          or d.status in ('building', 'deploying') and ${hasNoCreator('d')})

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { hash, randomBytes } from 'node:crypto'
 import { chmod, lstat, mkdir, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The pages of one sandbox, in a real browser, one journey after the other. */
 import { beforeAll, describe } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'

@@ -69,6 +69,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
 
   it.each(['', 'coming-from', 'api/sandboxes', 'adr/0004-checkpoints'])(
     'is accessible and fits narrow screens in both themes: %s',
+    { tags: ['long'] },
     async (path) => {
       const rules = await readFile(axe, 'utf8')
       for (const colorScheme of ['light', 'dark'] as const)

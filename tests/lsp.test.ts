@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { CompletionRequest, DefinitionRequest, type Location } from 'vscode-languageserver-protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openLanguageServer } from './setup/language-server.ts'
@@ -38,7 +39,7 @@ const initialize = (language: string) => ({
 const isAll = process.env['OFFSHOOT_LANGUAGES'] === 'all'
 
 describe('a language server', { timeout: TEST_MS }, () => {
-  it('understands Python files: diagnostics, completion, definition', { tags: ['long'] }, async () => {
+  it('understands Python files: diagnostics, completion, definition', async () => {
     const [main, other] = [`${WORKSPACE}/main.py`, `${WORKSPACE}/shapes.py`]
     await write(other, 'class Circle:\n    def area(self) -> float:\n        return 3.14\n')
     const text = 'from shapes import Circle\n\nsize: int = "large"\nCircle().area\n'

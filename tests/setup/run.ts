@@ -50,7 +50,7 @@ function hasOtherErrors(vitest: Vitest): boolean {
 }
 
 function isLeftOut({ tags }: TestCase): boolean {
-  return options.tagsFilter !== undefined && tags.includes('long')
+  return options.tagsFilter?.includes('!long') === true && tags.includes('long')
 }
 
 function failuresOf({ children }: TestModule): TestCase[] {

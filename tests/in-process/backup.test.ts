@@ -56,50 +56,46 @@ describe('a backup', () => {
   let layout: DataLayout
   let taken: string
 
-  it(
-    'of a running database under load has every commit that was acknowledged before it',
-    { tags: ['long'] },
-    async () => {
-      layout = dataLayout(join(folder, 'first'), join(folder, 'images'))
-      await makeDataDir(layout)
-      const client = await serve(layout)
-      await client.query('create table numbers (n serial primary key, filler text)')
-      await writeFile(layout.settings, '{"sign_up":"closed"}')
-      const kept = await secret(layout.control, 'accounts-secret')
+  it('of a running database under load has every commit that was acknowledged before it', async () => {
+    layout = dataLayout(join(folder, 'first'), join(folder, 'images'))
+    await makeDataDir(layout)
+    const client = await serve(layout)
+    await client.query('create table numbers (n serial primary key, filler text)')
+    await writeFile(layout.settings, '{"sign_up":"closed"}')
+    const kept = await secret(layout.control, 'accounts-secret')
 
-      const backup = new AbortController()
-      let acknowledged = 0
-      const load = (async () => {
-        for (; !backup.signal.aborted; acknowledged += 1)
-          await client.query(`insert into numbers (filler) values (repeat('x', 2000))`)
-      })()
-      // One more commit after each loop turn; the first must be there before the backup begins.
-      await client.query('select 1')
-      const before = acknowledged
-      const target = join(folder, 'backups')
-      await mkdir(target)
-      const { path, bytes } = await backUp(layout, target, PASSPHRASE, never)
-      backup.abort()
-      await load
-      await client.end()
-      await stop()
-      taken = path
-      expect(path).toMatch(/backups\/offshoot-\d{8}T\d{6}Z\.tar\.zst\.age$/)
-      expect([(await stat(path)).mode & 0o777, (await stat(path)).size]).toEqual([0o600, bytes])
-      expect(await readdir(target)).toHaveLength(1)
+    const backup = new AbortController()
+    let acknowledged = 0
+    const load = (async () => {
+      for (; !backup.signal.aborted; acknowledged += 1)
+        await client.query(`insert into numbers (filler) values (repeat('x', 2000))`)
+    })()
+    // One more commit after each loop turn; the first must be there before the backup begins.
+    await client.query('select 1')
+    const before = acknowledged
+    const target = join(folder, 'backups')
+    await mkdir(target)
+    const { path, bytes } = await backUp(layout, target, PASSPHRASE, never)
+    backup.abort()
+    await load
+    await client.end()
+    await stop()
+    taken = path
+    expect(path).toMatch(/backups\/offshoot-\d{8}T\d{6}Z\.tar\.zst\.age$/)
+    expect([(await stat(path)).mode & 0o777, (await stat(path)).size]).toEqual([0o600, bytes])
+    expect(await readdir(target)).toHaveLength(1)
 
-      const other = dataLayout(join(folder, 'second'), join(folder, 'images'))
-      expect(await restore(other, path, PASSPHRASE, never)).toMatchObject({ format: 1, postgres: '16' })
-      const restored = await serve(other)
-      const found = await highest(restored)
-      await restored.end()
-      expect(found).toBeGreaterThanOrEqual(before)
-      expect(found).toBeLessThanOrEqual(acknowledged)
-      expect(await secret(other.control, 'accounts-secret')).toEqual(kept)
-      expect(await readFile(other.settings, 'utf8')).toBe('{"sign_up":"closed"}')
-      expect(await readdir(other.dir)).not.toContain('.restore-new')
-    },
-  )
+    const other = dataLayout(join(folder, 'second'), join(folder, 'images'))
+    expect(await restore(other, path, PASSPHRASE, never)).toMatchObject({ format: 1, postgres: '16' })
+    const restored = await serve(other)
+    const found = await highest(restored)
+    await restored.end()
+    expect(found).toBeGreaterThanOrEqual(before)
+    expect(found).toBeLessThanOrEqual(acknowledged)
+    expect(await secret(other.control, 'accounts-secret')).toEqual(kept)
+    expect(await readFile(other.settings, 'utf8')).toBe('{"sign_up":"closed"}')
+    expect(await readdir(other.dir)).not.toContain('.restore-new')
+  })
 
   it('of a stopped database has everything, and never replaces a file', async () => {
     const target = join(folder, 'stopped')

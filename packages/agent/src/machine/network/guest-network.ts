@@ -190,8 +190,8 @@ export class GuestNetwork {
   }
 
   /**
-   * After the guest of a slot has gone for good: nothing of it is left for the next. A guest whose TAP carried no packet has
-   * no connection and no refused packet, so that only its missing way out is left.
+   * Removes what a guest that has gone for good has left in its slot. A guest whose TAP carried no packet has no connection
+   * and no refused packet, so that only its missing way out is left.
    */
   async clean(slots: readonly number[]): Promise<void> {
     const traffic = await tapTraffic()

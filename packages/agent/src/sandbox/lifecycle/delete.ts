@@ -1,6 +1,5 @@
 import { removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
-import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import { mayEndBake, sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 import { announce, type Host } from '../model/host.ts'
@@ -21,17 +20,10 @@ const KILL_MS = 10_000
 export function deleteSandbox(host: Host, sandbox: Sandbox): Promise<void> {
   // Control has heard nothing of it from this host.
   if (sandbox.manifest.move?.direction === 'arriving') return departSandbox(host, sandbox, 'cancelled')
-  sandbox.leaving.abort(new ApiError('sandboxNotFound'))
   // A change that hangs in the guest fails when the VM ends.
   if (sandbox.transitions.isBusy)
     void sandbox.vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`)).catch(() => undefined)
-  sandbox.removal ??= sandbox.transitions
-    .runNext(() => remove(host, sandbox))
-    .catch((error: unknown) => {
-      sandbox.removal = undefined
-      throw error
-    })
-  return sandbox.removal
+  return sandbox.remove(() => remove(host, sandbox))
 }
 
 async function remove(host: Host, sandbox: Sandbox): Promise<void> {

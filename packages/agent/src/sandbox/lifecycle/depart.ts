@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { ApiError } from '@offshoot/contract/errors'
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import { MOVED } from '../../store/ledger/ledger.ts'
 import { MANIFEST } from '../../store/sandboxes/manifest.ts'
@@ -19,14 +18,7 @@ const REASONS = {
  * callers share one removal.
  */
 export function departSandbox(host: Host, sandbox: Sandbox, reason: keyof typeof REASONS): Promise<void> {
-  sandbox.leaving.abort(new ApiError('sandboxNotFound'))
-  sandbox.removal ??= sandbox.transitions
-    .runNext(() => remove(host, sandbox, reason))
-    .catch((error: unknown) => {
-      sandbox.removal = undefined
-      throw error
-    })
-  return sandbox.removal
+  return sandbox.remove(() => remove(host, sandbox, reason))
 }
 
 async function remove(host: Host, sandbox: Sandbox, reason: keyof typeof REASONS): Promise<void> {

@@ -81,8 +81,7 @@ export class Sandbox {
   stopping: Promise<void> | undefined
   /** The wake in progress, which concurrent callers share. */
   waking: Promise<Wake> | undefined
-  /** The removal in progress, which concurrent callers share. */
-  removal: Promise<void> | undefined
+  #removal: Promise<void> | undefined
   readonly #wake: (sandbox: Sandbox) => Promise<Wake>
 
   constructor(manifest: Manifest, { store: { dir }, log, wake }: Place) {
@@ -116,6 +115,19 @@ export class Sandbox {
       if (!(error instanceof TooManyWaiting)) throw error
       throw new ApiError('conflict', { detail: 'too many changes of this sandbox are waiting' }, { cause: error })
     }
+  }
+
+  /**
+   * Cancels the change in progress, and runs `removal` before all waiting changes. Concurrent callers share one removal; a
+   * failed one can be retried.
+   */
+  remove(removal: () => Promise<void>): Promise<void> {
+    this.leaving.abort(new ApiError('sandboxNotFound'))
+    this.#removal ??= this.transitions.runNext(removal).catch((error: unknown) => {
+      this.#removal = undefined
+      throw error
+    })
+    return this.#removal
   }
 
   /** Wakes a hibernated sandbox. Concurrent callers share one wake. No effect on a running sandbox. */

@@ -3,13 +3,13 @@ import { basename, join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
 import { bakeFileOf } from '../../store/bakes/bake-content.ts'
-import type { Checkpoint } from '../../store/checkpoints/checkpoint.ts'
+import { type Checkpoint, isSameSeal } from '../../store/checkpoints/checkpoint.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import type { MoveReceiver } from '../../store/moves/move-stream.ts'
 import type { HostStore } from '../model/host.ts'
 import type { Arrival } from '../model/arrivals.ts'
-import { SMALL_FILES } from './moving-files.ts'
+import { sha256Of, SMALL_FILES } from './moving-files.ts'
 
 /** Bytes of data after which the agent looks at its disk again: the sender may have named too few. */
 const LOOK_BYTES = 64 * 1024 ** 2
@@ -64,8 +64,7 @@ export class ArrivingFiles {
     await read(async (data, at) => {
       data.copy(content, at)
     })
-    const digest = Buffer.from(await crypto.subtle.digest('SHA-256', content)).toString('hex')
-    if (digest !== sha256) throw new MoveDamaged(`${name} is not what was sent`)
+    if ((await sha256Of(content)) !== sha256) throw new MoveDamaged(`${name} is not what was sent`)
     this.small.set(name, content)
   }
 
@@ -108,6 +107,15 @@ export class ArrivingFiles {
     const bytes = own + (layers.at(-1)?.bytes ?? 0)
     return { ...origin, bake, template, cpu, memory_mb, bytes, layers, memory: seals, state }
   }
+}
+
+/** Compares a file on the disk with what the stream announced. @throws MoveDamaged */
+export async function verifyArrived(
+  { bakeContents }: Pick<HostStore, 'bakeContents'>,
+  file: MovedFile,
+  path: string,
+): Promise<void> {
+  if (!isSameSeal(await bakeContents.seal(path), file)) throw new MoveDamaged(`${file.name} is not what was sent`)
 }
 
 /** Files that the users of VMs open. */

@@ -1,5 +1,5 @@
 import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
-import { bakeFileOf, hashOfBake } from '../../store/bakes/bake-content.ts'
+import { bakeFileOf, hashOfBake, movedNameOf, MOVING } from '../../store/bakes/bake-content.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import { SMALL_FILES } from './moving-files.ts'
 
@@ -9,7 +9,6 @@ const MAX_SMALL_BYTES = 32 * MIB
 const MAX_RUNS_BYTES = MIB
 const MAX_STATE_BYTES = 256 * MIB
 const OPTIONAL: ReadonlySet<string> = new Set([...SMALL_FILES, 'bake/lower.qcow2', 'bake/volumes.state'])
-const BAKE = ['memory', 'state', 'volumes.state', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2', 'bake.json']
 
 /** What this agent has asked for. */
 export interface Expected {
@@ -47,7 +46,7 @@ function namesOf({ memory, layers, bake }: MoveHeader): string[] {
     ...SMALL_FILES,
     ...(memory === null ? [] : [...pages, 'state'].map((name) => `memory/${name}`)),
     ...Array.from({ length: layers }, (_, index) => `layers/${index}`),
-    ...(bake.is_included ? BAKE.map((name) => `bake/${name}`) : []),
+    ...(bake.is_included ? MOVING.map(movedNameOf) : []),
   ]
 }
 

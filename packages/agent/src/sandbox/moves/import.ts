@@ -25,7 +25,7 @@ import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { readoptSandbox } from '../recovery/recover.ts'
 import type { Arrival } from '../model/arrivals.ts'
-import { ArrivingFiles, BAKE } from './arriving-files.ts'
+import { ArrivingFiles, BAKE, verifyArrived } from './arriving-files.ts'
 import { checkHeader } from './check-header.ts'
 import { keepBake } from './keep-bake.ts'
 
@@ -128,10 +128,8 @@ async function keepFiles({ store }: Host, received: Received, deadline: Deadline
   if (checkpoint !== null) {
     await store.checkpoints.accept(join(folder, 'hibernation'), store.dir.hibernation(id), checkpoint, deadline)
   } else {
-    for (const { name, bytes, sha256 } of header.files.filter((file) => file.name.startsWith('layers/'))) {
-      const now = await store.bakeContents.seal(files.pathOf(name))
-      if (now.bytes !== bytes || now.sha256 !== sha256) throw new MoveDamaged(`${name} is not what was sent`)
-    }
+    const layers = header.files.filter(({ name }) => name.startsWith('layers/'))
+    for (const layer of layers) await verifyArrived(store, layer, files.pathOf(layer.name))
   }
   await store.layers.sync()
   if (header.bake.is_included) {

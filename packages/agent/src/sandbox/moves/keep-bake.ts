@@ -5,13 +5,14 @@ import type { Deadline } from '@offshoot/kit/deadline'
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import { createLayer } from '../../machine/disks/qcow2.ts'
 import { UntrustedLayer, validateLayer } from '../../machine/disks/validate-layer.ts'
-import { bakeFileOf, IMPORTED, writeBakeContent } from '../../store/bakes/bake-content.ts'
+import { bakeFileOf, IMPORTED, pathInBake, writeBakeContent } from '../../store/bakes/bake-content.ts'
 import { bakeFiles, LOWER, ROOTFS } from '../../store/bakes/bake-files.ts'
 import { readBakeManifest } from '../../store/bakes/bake-manifest.ts'
 import { allocatedBytes } from '../../store/data-dir/disk-usage.ts'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import type { HostStore } from '../model/host.ts'
+import { verifyArrived } from './arriving-files.ts'
 
 /**
  * Verifies the files of a bake that arrived with a sandbox, and gives the bake its name, unless this host has it by now. No
@@ -25,10 +26,7 @@ export async function keepBake(
   deadline: Deadline,
 ): Promise<void> {
   const files = all.filter(({ name }) => bakeFileOf(name) !== null)
-  for (const { name, bytes, sha256 } of files) {
-    const now = await store.bakeContents.seal(join(folder, bakeFileOf(name) ?? name))
-    if (now.bytes !== bytes || now.sha256 !== sha256) throw new MoveDamaged(`${name} is not what was sent`)
-  }
+  for (const file of files) await verifyArrived(store, file, pathInBake(folder, file))
   const { disk, lower, rootfs, overlay, manifest } = bakeFiles(folder)
   const read = await readBakeManifest(manifest)
   if (read.state !== 'present') throw new MoveDamaged('the record of the bake is invalid')
@@ -39,7 +37,7 @@ export async function keepBake(
   await createLayer(overlay, { path: below, format: 'qcow2', bytes: (await stat(rootfs)).size }, deadline)
   await chmod(overlay, 0o600)
   await store.bakeContents.seal(overlay)
-  const paths = files.map(({ name }) => join(folder, bakeFileOf(name) ?? name))
+  const paths = files.map((file) => pathInBake(folder, file))
   await writeBakeContent(folder, { hash, disk_bytes: await allocatedBytes(paths), files })
   await mkdir(join(store.dir.bakes, IMPORTED), { recursive: true, mode: 0o711 })
   await syncFolder(store.dir.bakes)

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { createZstdDecompress } from 'node:zlib'
 import type { MovedFile } from '@offshoot/contract/move-stream'
-import { bakeFileOf, type BakeContent } from '../../store/bakes/bake-content.ts'
+import { type BakeContent, pathInBake } from '../../store/bakes/bake-content.ts'
 import type { Checkpoint, FileSeal } from '../../store/checkpoints/checkpoint.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { COMPRESSED } from '../../store/checkpoints/compressed-memory.ts'
@@ -37,8 +37,8 @@ export async function smallFiles(folder: string): Promise<MovingFile[]> {
 }
 
 /** Beside the event loop. */
-async function sha256Of(bytes: Buffer): Promise<string> {
-  return Buffer.from(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes))).toString('hex')
+export async function sha256Of(bytes: Buffer<ArrayBuffer>): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
 }
 
 export function memoryFilesOf(folder: string, checkpoint: Checkpoint): MovingFile[] {
@@ -65,7 +65,7 @@ export async function layerFiles(host: Host, { manifest }: Sandbox, checkpoint: 
 }
 
 export function filesOfBake(folder: string, { files }: BakeContent): MovingFile[] {
-  return files.map(({ name, ...seal }) => moving(name, join(folder, bakeFileOf(name) ?? name), seal))
+  return files.map((file) => moving(file.name, pathInBake(folder, file), file))
 }
 
 function moving(name: string, path: string, { bytes, sha256 }: FileSeal): MovingFile {

@@ -16,7 +16,7 @@ const CONTENT = 'content.json'
 export const IMPORTED = 'imported'
 const PREFIX = 'bake/'
 /** The files of a bake that move. Each host makes `overlay.qcow2` itself. */
-const MOVING = ['memory', 'state', 'volumes.state', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2', 'bake.json']
+export const MOVING = ['memory', 'state', 'volumes.state', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2', 'bake.json']
 
 type Seal = Pick<MovedFile, 'bytes' | 'sha256'>
 
@@ -37,13 +37,20 @@ export async function listImported(bakes: string): Promise<string[]> {
 }
 
 /** The name of the file of a bake in a stream. */
-function movedNameOf(file: string): string {
+export function movedNameOf(file: string): string {
   return PREFIX + file
 }
 
 /** The file of a bake with this name in a stream; `null` for any other name. */
 export function bakeFileOf(name: string): string | null {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null
+}
+
+/** @param file as the stream names it. @throws Error if it is none of a bake */
+export function pathInBake(folder: string, { name }: Pick<MovedFile, 'name'>): string {
+  const file = bakeFileOf(name)
+  if (file === null) throw new Error(`${name} is no file of a bake`)
+  return join(folder, file)
 }
 
 export function hashOfBake(files: readonly MovedFile[]): string {
@@ -113,7 +120,7 @@ export class BakeContents {
     }
     const content = {
       hash: hashOfBake(files),
-      disk_bytes: await allocatedBytes(files.map(({ name }) => join(folder, bakeFileOf(name) ?? name))),
+      disk_bytes: await allocatedBytes(files.map((file) => pathInBake(folder, file))),
       files,
     }
     await writeBakeContent(folder, content)

@@ -5,6 +5,10 @@ const fileSeal = z.object({ bytes: z.int(), sha256: z.string() })
 /** Size and hash of a file at the time of its creation. */
 export type FileSeal = z.infer<typeof fileSeal>
 
+export function isSameSeal(a: FileSeal, b: FileSeal): boolean {
+  return a.bytes === b.bytes && a.sha256 === b.sha256
+}
+
 /** One layer of a guest's memory (`MemoryFiles`). */
 const memorySeal = z.object({ pages: fileSeal, runs: fileSeal })
 export type MemorySeal = z.infer<typeof memorySeal>

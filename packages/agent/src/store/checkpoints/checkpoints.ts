@@ -16,6 +16,7 @@ import {
   formatCheckpoint,
   type MemorySeal,
   parseCheckpoint,
+  isSameSeal,
 } from './checkpoint.ts'
 import { type Base, MemoryBases, sealedMemory } from './memory-bases.ts'
 import { restorePages } from './compressed-memory.ts'
@@ -117,9 +118,7 @@ export class Checkpoints<Machine> {
       memory,
       state,
     }
-    const stored = formatCheckpoint(content)
-    const text = JSON.stringify({ checkpoint: stored, hmac: this.#sign(folder, stored) })
-    await writeFileDurably(files.manifest, `${text}\n`, 0o400)
+    await this.#write(folder, folder, content)
     return content
   }
 
@@ -140,14 +139,18 @@ export class Checkpoints<Machine> {
       ...content.layers.map(({ id, ...seal }) => [this.#options.layers.path(id), seal] as const),
     ]
     for (const [path, seal] of sealed) {
-      const now = await this.#files.seal(path, deadline)
-      if (now.bytes !== seal.bytes || now.sha256 !== seal.sha256) {
+      if (!isSameSeal(await this.#files.seal(path, deadline), seal)) {
         throw new CheckpointDamaged(`${basename(path)} is not what was sent`)
       }
     }
+    await this.#write(folder, signedFor, content)
+  }
+
+  /** The last step: from here on, the folder is a checkpoint. */
+  async #write(folder: string, signedFor: string, content: Checkpoint): Promise<void> {
     const stored = formatCheckpoint(content)
     const text = JSON.stringify({ checkpoint: stored, hmac: this.#sign(signedFor, stored) })
-    await writeFileDurably(files.manifest, `${text}\n`, 0o400)
+    await writeFileDurably(checkpointFiles(folder).manifest, `${text}\n`, 0o400)
   }
 
   /**

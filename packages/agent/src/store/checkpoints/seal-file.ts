@@ -1,11 +1,9 @@
 import { createHash, type Hash } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readSync } from 'node:fs'
+import { BLOCK_BYTES, isZeroBlock } from '../data-dir/zero-blocks.ts'
 import type { FileSeal } from './checkpoint.ts'
 
 const CHUNK_BYTES = 1024 * 1024
-/** Zeros are left out in blocks of this size. */
-const BLOCK_BYTES = 4096
-const ZEROS = Buffer.alloc(BLOCK_BYTES)
 let chunk: Buffer | undefined
 
 export interface SealFile {
@@ -52,8 +50,7 @@ function updateSparsely(hash: Hash, read: Buffer, offset: number): void {
   let start = 0
   for (let at = 0; at < read.length; at += BLOCK_BYTES) {
     const end = Math.min(at + BLOCK_BYTES, read.length)
-    const isZero = read.compare(ZEROS, 0, end - at, at, end) === 0
-    if (isZero) {
+    if (isZeroBlock(read, at)) {
       updatePart(hash, read.subarray(start, at), offset + start)
       start = end
     }

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import type { FileSeal } from './checkpoint.ts'
+import { type FileSeal, isSameSeal } from './checkpoint.ts'
 import type { SealFile } from './seal-file.ts'
 
 /** Maximum remembered files; beyond it, the oldest are hashed again. */
@@ -46,10 +46,9 @@ export class VerifiedFiles {
   }
 
   /** @returns whether the file matches its seal; `false` if it is missing */
-  async isUnchanged(path: string, { bytes, sha256 }: FileSeal, deadline: Deadline): Promise<boolean> {
+  async isUnchanged(path: string, seal: FileSeal, deadline: Deadline): Promise<boolean> {
     try {
-      const now = await this.#seal(path, false, deadline)
-      return now.bytes === bytes && now.sha256 === sha256
+      return isSameSeal(await this.#seal(path, false, deadline), seal)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
       throw error

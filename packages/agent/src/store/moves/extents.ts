@@ -2,16 +2,14 @@
  * The content of a sparse file as extents: 32 bits with the number of bytes that are zero, 32 bits with the number of bytes
  * that follow, and these bytes. Both numbers are big-endian.
  */
+import { BLOCK_BYTES, isZeroBlock } from '../data-dir/zero-blocks.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { MoveDamaged } from './move-damaged.ts'
 
-/** Zeros are found in blocks of this size: what a file system leaves out of a sparse file. */
-const BLOCK_BYTES = 4096
 /** Maximum bytes of data in one extent: what a receiver keeps in memory. */
 const MAX_DATA_BYTES = 1024 * 1024
 const MAX_ZERO_BYTES = 2 ** 31
 const HEAD_BYTES = 8
-const ZEROS = Buffer.alloc(BLOCK_BYTES)
 
 /** A part of a file: zeros, then data. */
 interface Extent {
@@ -53,20 +51,15 @@ function head(zeros: number, bytes: number): Buffer {
 
 function skipZeros(chunk: Buffer, from: number): number {
   let at = from
-  while (at < chunk.length && isZero(chunk, at)) at = Math.min(at + BLOCK_BYTES, chunk.length)
+  while (at < chunk.length && isZeroBlock(chunk, at)) at = Math.min(at + BLOCK_BYTES, chunk.length)
   return at
 }
 
 function endOfData(chunk: Buffer, from: number): number {
   const limit = Math.min(chunk.length, from + MAX_DATA_BYTES)
   let at = from
-  while (at < limit && !isZero(chunk, at)) at = Math.min(at + BLOCK_BYTES, limit)
+  while (at < limit && !isZeroBlock(chunk, at)) at = Math.min(at + BLOCK_BYTES, limit)
   return at
-}
-
-function isZero(chunk: Buffer, at: number): boolean {
-  const end = Math.min(at + BLOCK_BYTES, chunk.length)
-  return chunk.compare(ZEROS, 0, end - at, at, end) === 0
 }
 
 /**

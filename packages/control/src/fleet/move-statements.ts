@@ -37,7 +37,10 @@ export const moveById = statement<MoveRow, [id: string]>(
 export const MOVABLE = `s.managed_by is null and s.volumes = '[]' and s.status in ('running', 'paused', 'hibernated')
   and s.deletion_due_at is null`
 
-/** Waits for whoever cancels the drain. No row: the host is not drained any more, another move is under way, or the sandbox has changed. */
+/**
+ * Waits for whoever cancels the drain. No row: the host is not drained any more, another move is under way, or the
+ * sandbox has changed.
+ */
 export const beginMove = statement<{ id: string }, [sandboxId: string, fromAgent: string, toAgent: string]>(
   'begin-move',
   `insert into sandbox_moves (sandbox_id, workspace_id, from_agent, to_agent, state, was_running)
@@ -62,20 +65,20 @@ export const noteLeft = statement<{ id: string }, [id: string, bake: string, byt
    where id = $1 and state = 'leaving' returning id`,
 )
 
+/** SQL: until the commit, a move may be given up. The destination may have the copy by then. */
+const GIVEN_UP = `state = 'failed', reason = $2, left_behind = case when state = 'copying' then to_agent end`
+const MAY_BE_GIVEN_UP = `state in ('leaving', 'copying')`
+
 /** No row: it is committed, or was given up before. */
 export const giveUpMove = statement<{ id: string }, [id: string, reason: string, isFinal: boolean]>(
   'give-up-move',
-  `update sandbox_moves set state = 'failed', reason = $2, is_final = $3,
-     left_behind = case when state = 'copying' then to_agent end
-   where id = $1 and state in ('leaving', 'copying') returning id`,
+  `update sandbox_moves set ${GIVEN_UP}, is_final = $3 where id = $1 and ${MAY_BE_GIVEN_UP} returning id`,
 )
 
 /** The moves from this host that are not committed yet. */
 export const giveUpMovesFrom = statement<{ id: string }, [agentId: string, reason: string]>(
   'give-up-moves-from',
-  `update sandbox_moves set state = 'failed', reason = $2,
-     left_behind = case when state = 'copying' then to_agent end
-   where from_agent = $1 and state in ('leaving', 'copying') returning id`,
+  `update sandbox_moves set ${GIVEN_UP} where from_agent = $1 and ${MAY_BE_GIVEN_UP} returning id`,
 )
 
 /** Whether the copy is still wanted. */

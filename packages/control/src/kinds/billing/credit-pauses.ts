@@ -1,6 +1,6 @@
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { AgentRefused, refuse } from '../../fleet/agent-failure.ts'
-import { applyStatus } from '../../fleet/record-statements.ts'
+import { applyAnswer } from '../../fleet/apply-answer.ts'
 import { move, type Transition } from '../../fleet/sandbox-calls.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
 import { liveAgent, subjectOf } from '../../fleet/live-agent.ts'
@@ -46,8 +46,7 @@ async function moveIfPossible(
 ): Promise<void> {
   try {
     const moved = await move(liveAgent({ fleet }, row), subjectOf(row, requestId), transition)
-    const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = moved
-    await applyStatus(database.pool, row.id, row.agent_id, seq, status, boot_ms, boot_mode, guest_ip)
+    await applyAnswer(database.pool, row, moved)
   } catch (error) {
     if (!(error instanceof AgentRefused) || !NOTHING_TO_DO.has(error.status)) refuse(error)
   }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
+import { serviceActor } from '../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import type { RowTask } from '../../platform/jobs/task.ts'
@@ -66,7 +67,7 @@ async function empty(
   await transaction(pool, async (client) => {
     const [removed] = await removeOrg(client, id)
     if (removed === undefined) return
-    const service = { type: 'service', id: null, ip: null, requestId } as const
+    const service = serviceActor(requestId)
     await recordAuditEvent(client, service, { workspaceId: id, action: 'org.emptied', target: id, details: { name } })
   })
 }

@@ -9,6 +9,11 @@ export interface Actor {
   readonly requestId: string | null
 }
 
+/** What no caller has asked for. @param ip of a host that speaks for itself */
+export function serviceActor(requestId: string, ip: string | null = null): Actor {
+  return { type: 'service', id: null, ip, requestId }
+}
+
 export function actorOf(request: FastifyRequest): Actor {
   const from = { ip: request.ip, requestId: request.id }
   if (request.admitted === null) return { type: 'operator', id: request.operator?.id ?? null, ...from }

@@ -29,8 +29,8 @@ const CHANGES = {
 } as const
 
 /**
- * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`, `POST …/drain`: one host, also while it is lost. `self` names the host
- * if there is only one.
+ * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`, `POST …/drain`: one host, also while it is lost. `self`
+ * names the host if there is only one.
  */
 export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.get(URL, {

@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { z } from 'zod'
 import { certifyHost, keyHashIn, makeSecret, verifyRenewal } from '../../../fleet/host-certificates.ts'
 import { insertJoinedHost, joinedHost, useHostToken } from '../../../fleet/host-statements.ts'
+import { serviceActor } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { bearerToken } from '../../../platform/http/bearer-token.ts'
@@ -63,7 +64,7 @@ async function admit(
 ): Promise<void> {
   const [secret, edgeSecret] = [fleetSeal.close(makeSecret()), fleetSeal.close(makeSecret())]
   await insertJoinedHost(client, hostId, url, secret, edgeSecret, JSON.stringify(labels ?? {}), zone ?? null)
-  const actor = { type: 'service', id: null, ip, requestId } as const
+  const actor = serviceActor(requestId, ip)
   const event = {
     workspaceId: null,
     action: 'host.joined',

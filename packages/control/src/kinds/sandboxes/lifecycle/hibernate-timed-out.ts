@@ -1,7 +1,7 @@
 import { eventCode } from '@offshoot/contract/event'
 import { AgentRefused, refuse } from '../../../fleet/agent-failure.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
-import { applyStatus } from '../../../fleet/record-statements.ts'
+import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
 import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
@@ -49,8 +49,7 @@ async function moveTo(
 ): Promise<void> {
   const body = transition === 'wake' ? { limits: await sandboxLimitsOf(control, row.workspace_id) } : {}
   const moved = await move(liveAgent(control, row), subjectOf(row, requestId), transition, body)
-  const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = moved
-  await applyStatus(control.database.pool, row.id, row.agent_id, seq, status, boot_ms, boot_mode, guest_ip)
+  await applyAnswer(control.database.pool, row, moved)
 }
 
 /** Tells the workspace that the sandbox outlives its deadline. */

@@ -4,7 +4,7 @@ import { sandbox, wokenSandbox } from '@offshoot/contract/sandbox'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { refuse } from '../../../fleet/agent-failure.ts'
-import { applyStatus } from '../../../fleet/record-statements.ts'
+import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { move, type Transition } from '../../../fleet/sandbox-calls.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { locationOf } from '../../../fleet/admitted-sandbox.ts'
@@ -80,16 +80,7 @@ async function moveSandbox(
   // A request to hibernate wins over a deadline that another request extended during a hibernation.
   if (transition === 'hibernate') await forgetTimeout(pool, location.id)
   const moved = await move(agent, subjectOf(location, requestId), transition, body).catch(refuse)
-  const [applied] = await applyStatus(
-    pool,
-    location.id,
-    location.agent_id,
-    moved.last_seq,
-    moved.status,
-    moved.boot_ms,
-    moved.boot_mode,
-    moved.guest_ip,
-  )
+  const applied = await applyAnswer(pool, location, moved)
   const [current] = applied === undefined ? await sandboxById(pool, location.id) : [applied]
   if (current === undefined) throw new ApiError('sandboxNotFound')
   return { ...presentSandbox(current), ...(moved.cold === true ? { cold: true } : {}) }

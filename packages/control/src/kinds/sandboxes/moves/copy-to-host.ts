@@ -1,13 +1,14 @@
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../../fleet/agent-failure.ts'
 import { bakesOf, copySandbox, settle, SourceFailed } from '../../../fleet/move-calls.ts'
-import { changeOwner, commitMove, giveUpMove, isCopying, type MoveRow } from '../../../fleet/move-statements.ts'
+import { changeOwner, commitMove, isCopying, type MoveRow } from '../../../fleet/move-statements.ts'
 import { untilApplied } from '../../../fleet/reconcile.ts'
 import { look } from '../../../fleet/sandbox-calls.ts'
+import { serviceActor } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import { reasonOf } from './leave-host.ts'
-import { agentOf, type MoveRun } from './move-context.ts'
+import { agentOf, giveUp, type MoveRun } from './move-context.ts'
 
 /** Milliseconds between two looks whether the copy is still wanted. */
 const LOOK_MS = 1_000
@@ -50,12 +51,6 @@ export async function copyToHost(run: MoveRun): Promise<boolean> {
     if (!(await hasArrived(run, destination).catch(() => false))) return giveUp(run, 'the destination broke off')
     throw error
   }
-  return true
-}
-
-/** Changes nothing if the move was given up before. */
-async function giveUp({ control, move }: MoveRun, reason: string, isFinal = false): Promise<true> {
-  await giveUpMove(control.database.pool, move.id, reason, isFinal)
   return true
 }
 
@@ -118,8 +113,7 @@ async function commit({ control, move, subject }: MoveRun, bytes: number | null,
     const [committed] = await commitMove(client, id, bytes)
     const [changed] = committed === undefined ? [] : await changeOwner(client, sandboxId, from, to, seq)
     if (changed === undefined) throw CANCELLED
-    const actor = { type: 'service', id: null, ip: null, requestId: subject.requestId } as const
-    await recordAuditEvent(client, actor, {
+    await recordAuditEvent(client, serviceActor(subject.requestId), {
       workspaceId,
       action: 'sandbox.moved',
       target: sandboxId,

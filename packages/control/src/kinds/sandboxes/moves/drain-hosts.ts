@@ -9,6 +9,7 @@ import {
   stayingObjects,
 } from '../../../fleet/drain-statements.ts'
 import { beginMove, recordUnplaced } from '../../../fleet/move-statements.ts'
+import { serviceActor } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import type { RecurringTask } from '../../../platform/jobs/task.ts'
@@ -55,8 +56,12 @@ async function end({ database }: SandboxesContext, { id, begun_at: begunAt }: Dr
     if (ended === undefined) return
     const [progress] = await drainProgress(client, id)
     const [first] = await stayingObjects(client, id, 1)
-    const actor = { type: 'service', id: null, ip: null, requestId: randomUUID() } as const
     const details = { moved: progress?.moved ?? 0, staying: first?.total ?? 0 }
-    await recordAuditEvent(client, actor, { workspaceId: null, action: 'host.drained', target: id, details })
+    await recordAuditEvent(client, serviceActor(randomUUID()), {
+      workspaceId: null,
+      action: 'host.drained',
+      target: id,
+      details,
+    })
   })
 }

@@ -3,10 +3,10 @@ import { registeredError } from '@offshoot/contract/errors'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { bakesOf, leave } from '../../../fleet/move-calls.ts'
-import { giveUpMove, noteLeft } from '../../../fleet/move-statements.ts'
-import { applyStatus } from '../../../fleet/record-statements.ts'
+import { noteLeft } from '../../../fleet/move-statements.ts'
+import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { look, move as change } from '../../../fleet/sandbox-calls.ts'
-import { agentOf, type MoveRun } from './move-context.ts'
+import { agentOf, giveUp, type MoveRun } from './move-context.ts'
 
 /** A request may wake the sandbox between its hibernation and its leave. */
 const MAX_HIBERNATIONS = 5
@@ -18,31 +18,27 @@ const MAX_HIBERNATIONS = 5
  */
 export async function leaveHost(run: MoveRun): Promise<boolean> {
   const { control, move } = run
-  const { pool } = control.database
   const source = await agentOf(control, move.from_agent)
   const destination = await agentOf(control, move.to_agent ?? '')
   if (source === 'away') return false
   if (source === 'gone' || move.owner !== move.from_agent) {
-    await giveUpMove(pool, move.id, 'the sandbox was deleted', true)
-    return true
+    return giveUp(run, 'the sandbox was deleted', true)
   }
   if (typeof destination === 'string') {
-    await giveUpMove(pool, move.id, 'the destination does not answer', false)
-    return true
+    return giveUp(run, 'the destination does not answer')
   }
   for (const agent of [source, destination]) {
     if (await canMove(agent, run.subject.requestId)) continue
-    await giveUpMove(pool, move.id, 'the version of an agent is too old for moves', agent === source)
-    return true
+    return giveUp(run, 'the version of an agent is too old for moves', agent === source)
   }
   try {
     const { bake, bytes } = await hibernateAndLeave(run, source)
     const { last_seq: seq } = await source.info(run.subject.requestId)
-    await noteLeft(pool, move.id, bake.hash, bytes + bake.bytes, seq)
+    await noteLeft(control.database.pool, move.id, bake.hash, bytes + bake.bytes, seq)
   } catch (error) {
     if (!(error instanceof AgentRefused) || error.status === 503) throw error
     const isFinal = error.status === 409 && error.body.error !== registeredError('sandboxMoving').error
-    await giveUpMove(pool, move.id, reasonOf(error), isFinal)
+    await giveUp(run, reasonOf(error), isFinal)
   }
   return true
 }
@@ -74,9 +70,8 @@ async function hibernateAndLeave(run: MoveRun, source: AgentClient) {
 }
 
 async function hibernate({ control, subject, move }: MoveRun, source: AgentClient): Promise<void> {
-  const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = await change(source, subject, 'hibernate')
-  const { pool } = control.database
-  await applyStatus(pool, move.sandbox_id, move.from_agent, seq, status, boot_ms, boot_mode, guest_ip)
+  const hibernated = await change(source, subject, 'hibernate')
+  await applyAnswer(control.database.pool, { id: move.sandbox_id, agent_id: move.from_agent }, hibernated)
 }
 
 async function isAwake({ subject }: MoveRun, source: AgentClient): Promise<boolean> {

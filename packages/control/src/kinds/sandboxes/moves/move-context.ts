@@ -1,6 +1,6 @@
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { retiredAgent } from '../../../fleet/agent-statements.ts'
-import type { MoveRow } from '../../../fleet/move-statements.ts'
+import { giveUpMove, type MoveRow } from '../../../fleet/move-statements.ts'
 import type { Subject } from '../../../fleet/sandbox-calls.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 
@@ -21,4 +21,14 @@ export async function agentOf({ fleet, database }: SandboxesContext, agentId: st
   if (agent?.isReachable === true) return agent.client
   const [retired] = await retiredAgent(database.pool, agentId)
   return retired === undefined ? 'away' : 'gone'
+}
+
+/**
+ * Gives the move up. Changes nothing if it is committed, or was given up before.
+ * @param isFinal whether this drain tries no other host
+ * @returns whether to go on
+ */
+export async function giveUp({ control, move }: MoveRun, reason: string, isFinal = false): Promise<true> {
+  await giveUpMove(control.database.pool, move.id, reason, isFinal)
+  return true
 }

@@ -4,7 +4,7 @@ import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { settle } from '../../../fleet/move-calls.ts'
 import { finishFailedMove, finishMove, noteCleaned } from '../../../fleet/move-statements.ts'
-import { applyStatus } from '../../../fleet/record-statements.ts'
+import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { move as change } from '../../../fleet/sandbox-calls.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { sandboxById } from '../model/sandbox-statements.ts'
@@ -78,9 +78,8 @@ async function wakeAgain({ control, move, subject }: MoveRun, agent: AgentClient
   if (!move.was_running) return
   try {
     const limits = await sandboxLimitsOf(control, move.workspace_id)
-    const { last_seq: seq, status, boot_ms, boot_mode, guest_ip } = await change(agent, subject, 'wake', { limits })
-    const { pool } = control.database
-    await applyStatus(pool, move.sandbox_id, agentId, seq, status, boot_ms, boot_mode, guest_ip)
+    const woken = await change(agent, subject, 'wake', { limits })
+    await applyAnswer(control.database.pool, { id: move.sandbox_id, agent_id: agentId }, woken)
   } catch (error) {
     control.log.warn({ err: error, sandbox: move.sandbox_id, agent: agentId }, 'not woken after its move')
   }

@@ -8,24 +8,13 @@ import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { type Host, hostQuery } from './host-queries.ts'
 import { useOperator } from './operator-context.ts'
+import { objectColumns } from './object-columns.tsx'
 
 type Drain = NonNullable<RouteAnswer<'GET /v1/admin/hosts/{id}'>['drain']>
 type Staying = Drain['stays'][number]
 
 const COLUMNS: readonly Column<Staying>[] = [
-  {
-    title: 'What stays',
-    cell: ({ kind, id }) => (
-      <span>
-        {kind} <span className="font-mono text-xs break-all">{id}</span>
-      </span>
-    ),
-  },
-  {
-    title: 'Workspace',
-    wide: true,
-    cell: ({ workspace_id: workspace }) => <span className="font-mono text-xs break-all">{workspace}</span>,
-  },
+  ...objectColumns('What stays'),
   { title: 'Reason', cell: ({ reason }) => reason },
 ]
 

@@ -16,6 +16,7 @@ import { diskQuery, type Host, hostsQuery, metricsQuery, quarantineQuery, reconc
 import { diskOf, HostState, Labels, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
 import { type VmFigures, vmsOf } from './samples.ts'
+import { objectColumns } from './object-columns.tsx'
 import { Ghost } from 'lucide-react'
 
 type Quarantined = RouteAnswer<'GET /v1/hosts/{id}/quarantine'>[number]
@@ -204,19 +205,7 @@ function Quarantine({ id }: { readonly id: string }) {
 
 const WAITING_COLUMNS: readonly Column<Waiting>[] = [
   { title: 'Action', cell: ({ action }) => action },
-  {
-    title: 'Object',
-    cell: ({ kind, id }) => (
-      <span>
-        {kind} <span className="font-mono text-xs break-all">{id}</span>
-      </span>
-    ),
-  },
-  {
-    title: 'Workspace',
-    wide: true,
-    cell: ({ workspace_id: workspace }) => <span className="font-mono text-xs break-all">{workspace}</span>,
-  },
+  ...objectColumns('Object'),
   { title: 'Since', wide: true, cell: ({ since }) => <Time at={since} /> },
 ]
 

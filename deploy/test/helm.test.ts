@@ -85,7 +85,7 @@ describe.each(VALUES)('the chart with %s values', (values) => {
     const config = servicesOf(objects)[part]
     expect(files.filter((path) => first === undefined || !hasFile(path, first, volumes))).toEqual([])
     const certificate = 'public_url' in config ? config.tls : config.certificate
-    const named = certificate === undefined ? [] : [certificate.cert, certificate.key]
+    const named = [certificate?.cert, certificate?.key].flatMap((path) => path ?? [])
     expect(named.filter((path) => !hasFile(path, container, volumes))).toEqual([])
     expect(mountOf(container.volumeMounts, config.data_dir)).toMatchObject({ name: 'data', mountPath: config.data_dir })
     expect(container.ports.map(({ containerPort }) => containerPort)).toEqual(portsOf(config))

@@ -127,16 +127,34 @@ const acme = z.strictObject({
 })
 export type AcmeSettings = z.infer<typeof acme>
 
-/** An address at which control serves the API with TLS, beside its plain address on loopback. */
-const tls = z.strictObject({
-  /** Absolute path of a PEM file: the certificate and those of its authorities up to the root. Control reads it again when it changes. */
-  cert: z.string().startsWith('/'),
-  /** Absolute path of a PEM file with the private key. */
-  key: z.string().startsWith('/'),
-  /** Default: all addresses of the machine. */
-  host: z.string().min(1).default('::'),
-  port: z.int().min(1).max(65_535).default(443),
-})
+/**
+ * An address at which control serves the API with TLS, beside its plain address on loopback. The certificate is either
+ * in files or ordered by ACME.
+ */
+const tls = z
+  .strictObject({
+    /** Absolute path of a PEM file: the certificate and those of its authorities up to the root. Control reads it again when it changes. */
+    cert: z.string().startsWith('/').optional(),
+    /** Absolute path of a PEM file with the private key. */
+    key: z.string().startsWith('/').optional(),
+    /** Control orders and renews a certificate for the name in `public_url`, which it proves over HTTP. */
+    acme: acme
+      .extend({
+        /**
+         * Port at which control answers the authority, and sends browsers to `public_url`. The authority connects to
+         * port 80. `null`: port 80 of the name leads to the edge, which answers.
+         */
+        http_port: z.int().min(1).max(65_535).nullable().default(80),
+      })
+      .optional(),
+    /** Default: all addresses of the machine. */
+    host: z.string().min(1).default('::'),
+    port: z.int().min(1).max(65_535).default(443),
+  })
+  .refine(
+    ({ cert, key, acme: ordered }) => (cert === undefined) === (key === undefined) && !cert !== !ordered,
+    'must have either acme, or cert and key',
+  )
 export type TlsSettings = z.infer<typeof tls>
 
 /** A web origin: scheme, host, and a port if it is not the scheme's default. No path. */
@@ -195,6 +213,24 @@ export const controlSettings = z.strictObject({
   /** How a suspended workspace reaches support, e.g. an e-mail address. */
   support: z.string().min(1).max(200).optional(),
 })
+
+/**
+ * The name for which control orders a certificate; `null` if it orders none for itself.
+ * @throws Error if no authority vouches for the name in `public_url`
+ */
+export function ownCertificateName({
+  tls: settings,
+  public_url: url,
+}: {
+  readonly tls?: TlsSettings | undefined
+  readonly public_url?: string | undefined
+}): string | null {
+  if (settings?.acme === undefined) return null
+  const { protocol, hostname } = new URL(url ?? 'http://localhost')
+  const isName = /^(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]*$/.test(hostname)
+  if (protocol === 'https:' && isName) return hostname
+  throw new Error('tls.acme needs a public_url with https and a name in the public DNS')
+}
 
 function isPrivateOrTls(text: string): boolean {
   // zod runs all checks of a value, so this is also called for text that is no URL.

@@ -5,8 +5,8 @@ import { STANDARD_OUTPUT, ignoringErrors } from '@offshoot/kit/log-destination'
 import { pino } from 'pino'
 import { startControl } from './control.ts'
 import { backupVerification } from './kinds/databases/verify-backup.ts'
-import { TlsListener } from './platform/http/tls-listener.ts'
-import { createServer, HTTP_OPTIONS } from './server.ts'
+import { startPublicPorts } from './public-ports.ts'
+import { createServer } from './server.ts'
 
 /** Milliseconds that running requests have to finish after SIGTERM. */
 const FINISH_MS = 8_000
@@ -32,7 +32,7 @@ const control = await startControl(config, log, backupVerification)
 const server = await createServer(control)
 await server.listen(config.listen)
 log.info({ address: server.server.address() }, 'listening')
-const withTls = config.tls === undefined ? null : await TlsListener.start(server, config.tls, HTTP_OPTIONS)
+const ports = config.tls === undefined ? null : await startPublicPorts(control, server, config.tls)
 
 let isEnding = false
 async function end(signal: string): Promise<void> {
@@ -42,15 +42,15 @@ async function end(signal: string): Promise<void> {
   setTimeout(() => {
     log.warn('requests were still running at the end')
     server.server.closeAllConnections()
-    withTls?.closeAllConnections()
+    ports?.withTls.closeAllConnections()
   }, FINISH_MS).unref()
   // Node closes connections that are idle when the shutdown begins. It keeps a connection whose request was still
   // running then, so close those once they are idle.
   const sweep = setInterval(() => {
     server.server.closeIdleConnections()
-    withTls?.closeIdleConnections()
+    ports?.withTls.closeIdleConnections()
   }, SWEEP_MS)
-  await Promise.all([server.close(), withTls?.stop()])
+  await Promise.all([server.close(), ports?.stop()])
   clearInterval(sweep)
   await control.stop()
   log.info('ended')

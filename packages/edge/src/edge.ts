@@ -66,9 +66,11 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     config.control === undefined
       ? null
       : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), locations: apps }
+  const { public_url: publicUrl } = config.control ?? {}
+  const apiName = publicUrl === undefined ? null : new URL(publicUrl).hostname
   const admissions = asking === null ? null : new Admissions(asking)
   const visits = admissions === null ? null : new OpenVisits(admissions)
-  const access = new PrivateAccess(admissions, config.control?.public_url)
+  const access = new PrivateAccess(admissions, publicUrl)
   const load = new AppLoad((id) => locations.known(id)?.status === 'running')
   const stopped = new AbortController()
   const preview = new Preview({
@@ -89,7 +91,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     certificates: asking === null ? null : new DomainCertificates({ ...asking, log }),
   }
   const certificates = await openCertificates(config, domains, log, stopped.signal)
-  const acmeAnswers = asking === null ? null : new AcmeAnswers(asking)
+  const acmeAnswers = asking === null ? null : new AcmeAnswers({ ...asking, apiName })
   const latestApps = asking === null ? null : new LatestApps({ ...asking, suffix })
   const handle: FrontOptions['handle'] = (request, response, expectsContinue) => {
     const serve = () => {

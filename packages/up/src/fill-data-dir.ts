@@ -43,7 +43,7 @@ export async function fillDataDir({
   guests,
   stop,
 }: FillDataDir): Promise<Access> {
-  const settings = await readSettings(layout.settings)
+  const settings = await readSettings(layout.settings, args.tls)
   const progress = new Progress([...steps.map((step) => step.name), 'bakes'])
   const programs = await postgresPrograms()
   const databasePassword = await both(

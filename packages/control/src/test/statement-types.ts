@@ -11,6 +11,7 @@ import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
 import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
+import type * as kinds_apps_certificates_own_certificate_statements from '../kinds/apps/certificates/own-certificate-statements.ts'
 import type * as kinds_apps_dependency_cache_tree_statements from '../kinds/apps/dependency-cache/tree-statements.ts'
 import type * as kinds_apps_deploying_replace_lost from '../kinds/apps/deploying/replace-lost.ts'
 import type * as kinds_apps_deploying_unnamed_statements from '../kinds/apps/deploying/unnamed-statements.ts'
@@ -185,7 +186,7 @@ export type Of_kinds_apps_certificates_order_statements = [
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.wantCertificates, {  }, [number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.dueOrderIds, { "id": string }, [number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.remindOrders, {  }, []>>,
-  Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrder, { "id": string; "app_id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_order_statements.claimOrder, { "id": string; "domain": string; "workspace_id": string; "order_url": string | null; "order_key": Buffer | null }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.countOrder, { "workspace_id": string }, [string]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrderKey, { "id": string }, [string, number, Uint8Array]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.setOrder, { "id": string }, [string, number, string]>>,
@@ -195,6 +196,15 @@ export type Of_kinds_apps_certificates_order_statements = [
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.leaveOrder, {  }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.keepAccountKey, {  }, [string, Uint8Array]>>,
   Assert<Agreement<typeof kinds_apps_certificates_order_statements.accountKey, { "key": Buffer }, [string]>>,
+]
+
+export type Of_kinds_apps_certificates_own_certificate_statements = [
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.wantOwnCertificate, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.dueOwnOrderIds, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.claimOwnOrder, { "id": string; "domain": string; "workspace_id": Computed<string>; "order_url": string | null; "order_key": Buffer | null }, [string, number, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.newOwnCertificate, { "fingerprint": string; "chain": string; "key": Buffer }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.ownAcmeAnswer, { "answer": string }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_certificates_own_certificate_statements.ownOrderFailures, { "failures": number }, [string]>>,
 ]
 
 export type Of_kinds_apps_dependency_cache_tree_statements = [

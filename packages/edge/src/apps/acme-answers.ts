@@ -15,9 +15,11 @@ export interface AcmeAnswersOptions {
   readonly controlUrl: string
   readonly credential: EdgeCredential
   readonly locations: AppLocations
+  /** Name of the API. If control orders a certificate for it, port 80 of the name may lead here. */
+  readonly apiName: string | null
 }
 
-/** Answers the ACME authority when it validates an order of control for an app's domain. */
+/** Answers the ACME authority when it validates an order of control for an app's domain or for the API's own name. */
 export class AcmeAnswers {
   readonly #options: AcmeAnswersOptions
   #questions = 0
@@ -35,7 +37,8 @@ export class AcmeAnswers {
     const token = ASKED.exec(request.url ?? '')?.[1]
     if (token === undefined || request.method !== 'GET' || this.#questions >= MAX_QUESTIONS) return false
     const domain = nameOfHost(hostOf(request) ?? '')
-    if (this.#options.locations.findDomain(domain) === undefined) return false
+    const { locations, apiName } = this.#options
+    if (domain !== apiName && locations.findDomain(domain) === undefined) return false
     void this.#answer(request, response, { domain, token }, orElse)
     return true
   }

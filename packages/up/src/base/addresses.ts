@@ -31,3 +31,29 @@ export function parseSshAddress(text: string | undefined): SshAddress | null {
   if (isHost && Number(port) >= 1 && Number(port) <= 65_535) return { host, port: Number(port) }
   throw new UsageError(`OFFSHOOT_SSH_ADDRESS must be a name or an IPv4 address, or HOST:PORT, not "${text}"`)
 }
+
+/** The API with TLS, and a certificate by ACME. Absent fields get control's defaults. */
+export interface TlsArguments {
+  /** A domain in lower case. */
+  readonly name: string
+  readonly acme: { readonly directory_url?: string; readonly email?: string }
+}
+
+/** Address of an ACME directory; `null` if it is not set. @throws UsageError */
+export function parseDirectory(env: Readonly<NodeJS.ProcessEnv>, name: string): string | null {
+  const url = env[name]
+  if (!url) return null
+  if (!URL.canParse(url)) throw new UsageError(`${name} must be a URL, not "${url}"`)
+  return url
+}
+
+/** `OFFSHOOT_TLS_NAME` and those that belong to it. @throws UsageError */
+export function parseTls(env: Readonly<NodeJS.ProcessEnv>): TlsArguments | null {
+  const { OFFSHOOT_TLS_NAME: given, OFFSHOOT_TLS_ACME_EMAIL: email } = env
+  if (!given) return null
+  const name = given.toLowerCase()
+  if (!DOMAIN.test(name) || !name.includes('.'))
+    throw new UsageError(`OFFSHOOT_TLS_NAME must be a name in the public DNS, not "${given}"`)
+  const url = parseDirectory(env, 'OFFSHOOT_TLS_ACME_DIRECTORY')
+  return { name, acme: { ...(url !== null && { directory_url: url }), ...(email && { email }) } }
+}

@@ -12,6 +12,7 @@ describe('parseArguments', () => {
       port: 8080,
       edgePort: null,
       preview: { suffix: 'localhost', certificate: null, acme: null },
+      tls: null,
       databasePort: null,
       e2bPort: null,
       sshPort: null,
@@ -63,6 +64,7 @@ describe('parseArguments', () => {
       port: 0,
       edgePort: 9000,
       preview: { suffix: 'p.example.com', certificate: { cert: '/w/c.pem', key: '/k.pem' }, acme: null },
+      tls: null,
       databasePort: null,
       e2bPort: null,
       sshPort: null,
@@ -135,7 +137,23 @@ describe('parseArguments', () => {
     })
   })
 
+  it('takes a name under which the API is served with TLS', () => {
+    expect(parseArguments([], {}, '/').tls).toBe(null)
+    expect(parseArguments([], { OFFSHOOT_TLS_NAME: 'API.example.com' }, '/').tls).toEqual({
+      name: 'api.example.com',
+      acme: {},
+    })
+    const named = { OFFSHOOT_TLS_ACME_DIRECTORY: 'http://ca/dir', OFFSHOOT_TLS_ACME_EMAIL: 'me@example.com' }
+    expect(parseArguments([], { OFFSHOOT_TLS_NAME: 'api.example.com', ...named }, '/').tls?.acme).toEqual({
+      directory_url: 'http://ca/dir',
+      email: 'me@example.com',
+    })
+  })
+
   it.each([
+    { OFFSHOOT_TLS_NAME: 'localhost' },
+    { OFFSHOOT_TLS_NAME: 'https://api.example.com' },
+    { OFFSHOOT_TLS_NAME: 'api.example.com', OFFSHOOT_TLS_ACME_DIRECTORY: 'ca' },
     { OFFSHOOT_PREVIEW_ACME_HOOK: '/hook' },
     { OFFSHOOT_PREVIEW_SUFFIX: 'a.b', OFFSHOOT_PREVIEW_ACME_HOOK: '/h', OFFSHOOT_PREVIEW_ACME_DIRECTORY: 'ca' },
     { OFFSHOOT_PREVIEW_SUFFIX: 'a.b', OFFSHOOT_PREVIEW_ACME_HOOK: '/h', OFFSHOOT_PREVIEW_CERT: '/c' },

@@ -9,7 +9,16 @@ import {
   kvmSettings,
 } from '@offshoot/contract/process-config'
 import type { z } from 'zod'
-import { DOMAIN, type E2bDomain, parseE2bDomain, parseSshAddress, type SshAddress } from './addresses.ts'
+import {
+  DOMAIN,
+  type E2bDomain,
+  parseDirectory,
+  parseE2bDomain,
+  parseSshAddress,
+  parseTls,
+  type SshAddress,
+  type TlsArguments,
+} from './addresses.ts'
 import { type Flags, parseFlags } from './flags.ts'
 import { type JoinArguments, parseJoin } from './join-arguments.ts'
 import { UsageError } from './usage-error.ts'
@@ -39,6 +48,8 @@ export interface UpArguments {
   /** A domain in lower case; `null` for none. */
   readonly databaseSuffix: string | null
   readonly preview: PreviewSettings
+  /** Serves the API with TLS under this name; `null`: as `settings.json` says. */
+  readonly tls: TlsArguments | null
   /** Joins the fleet of another machine; `null`: runs a whole service, or the host that has joined before. */
   readonly join: JoinArguments | null
   readonly isYes: boolean
@@ -122,6 +133,7 @@ export function parseArguments(
     e2bDomain: parseE2bDomain(env['OFFSHOOT_E2B_DOMAIN']),
     databaseSuffix: parseDatabaseSuffix(env['OFFSHOOT_DATABASE_SUFFIX']),
     preview: parsePreview(env, cwd),
+    tls: parseTls(env),
     join: parseJoin(values, env),
     isYes: values.yes ?? false,
     isJson: values.json ?? false,
@@ -171,8 +183,7 @@ function parseAcme(env: Readonly<NodeJS.ProcessEnv>, suffix: string, cwd: string
   const { OFFSHOOT_PREVIEW_ACME_HOOK: hook, OFFSHOOT_PREVIEW_ACME_EMAIL: email } = env
   if (!hook) return null
   if (!suffix.includes('.')) throw new UsageError(`no authority vouches for names under "${suffix}"`)
-  const url = env['OFFSHOOT_PREVIEW_ACME_DIRECTORY'] || LETS_ENCRYPT
-  if (!URL.canParse(url)) throw new UsageError(`OFFSHOOT_PREVIEW_ACME_DIRECTORY must be a URL, not "${url}"`)
+  const url = parseDirectory(env, 'OFFSHOOT_PREVIEW_ACME_DIRECTORY') ?? LETS_ENCRYPT
   return { directory_url: url, hook: resolve(cwd, hook), ...(email && { email }) }
 }
 

@@ -58,6 +58,9 @@ OFFSHOOT_KVM_VHOST_NET=on         under KVM, pass packets through the kernel of 
 
 OFFSHOOT_EGRESS_ALLOW=10.1.0.0/16:443   private addresses that sandboxes may reach: CIDR:port, separated by commas
 OFFSHOOT_GUEST_RANGE=10.213.0.0/16      addresses of sandboxes; change it if the network of this machine uses them
+OFFSHOOT_TLS_NAME=api.example.com       serve the API with TLS under this name, and order the certificate by ACME; ports 443
+                                        and 80 of the name must lead to this machine
+OFFSHOOT_TLS_ACME_EMAIL, OFFSHOOT_TLS_ACME_DIRECTORY   account and server for that (default Let's Encrypt)
 OFFSHOOT_DATABASE_SUFFIX=example.com    domain of databases (ID.db.example.com); its names must lead to this machine
 OFFSHOOT_SSH_ADDRESS=ssh.example.com:22 where users reach the SSH gateway through a TCP forwarder of yours
 OFFSHOOT_E2B_DOMAIN=e2b.example.com     domain of the E2B gateway; a proxy of yours ends TLS for it and *.e2b.example.com

@@ -29,7 +29,36 @@ describe('settings', () => {
     expect(await read('{"sign_up":"closed"}')).toEqual({ ...defaults, sign_up: 'closed' })
   })
 
+  it('say whether control orders a certificate, and the environment overrides them', async () => {
+    const tls = { name: 'api.example.com', acme: { email: 'me@example.com' } }
+    const ordered = {
+      acme: { directory_url: 'https://acme-v02.api.letsencrypt.org/directory', http_port: 80 },
+      host: '::',
+      port: 443,
+    }
+    const said = await read('{"public_url":"https://a.example.com:8443","tls":{"acme":{"http_port":null},"port":8443}}')
+    expect(said.tls).toEqual({ ...ordered, acme: { ...ordered.acme, http_port: null }, port: 8443 })
+    const path = join(folder, 'settings.json')
+    expect(await readSettings(path, tls)).toEqual({
+      ...said,
+      public_url: 'https://api.example.com',
+      tls: { ...said.tls, acme: { ...said.tls?.acme, email: 'me@example.com' } },
+    })
+    expect(await readSettings(join(folder, 'none.json'), tls)).toMatchObject({
+      public_url: 'https://api.example.com',
+      tls: { ...ordered, acme: { ...ordered.acme, email: 'me@example.com' } },
+    })
+    await writeFile(path, '{"tls":{"cert":"/c","key":"/k"}}')
+    await expect(readSettings(path, tls)).rejects.toThrow('tls: must have either acme, or cert and key.')
+  })
+
   it.each([
+    ['{"tls":{}}', /tls: must have either acme, or cert and key/],
+    ['{"tls":{"cert":"/c"}}', /tls: must have either acme, or cert and key/],
+    ['{"tls":{"acme":{}}}', /tls.acme needs a public_url with https and a name in the public DNS/],
+    ['{"public_url":"http://api.example.com","tls":{"acme":{}}}', /tls.acme needs a public_url/],
+    ['{"public_url":"https://192.0.2.1","tls":{"acme":{}}}', /tls.acme needs a public_url/],
+    ['{"public_url":"https://localhost","tls":{"acme":{}}}', /tls.acme needs a public_url/],
     ['{', /is not JSON/],
     ['[]', /is not right/],
     ['{"sign_up":"maybe"}', /sign_up/],

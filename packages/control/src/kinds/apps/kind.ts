@@ -1,11 +1,19 @@
 import { APP_TEMPLATE } from '@offshoot/contract/app'
+import { ownCertificateName } from '@offshoot/contract/control-settings'
 import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { lane, type RecurringTask } from '../../platform/jobs/task.ts'
 import { appRoutes } from './app-routes.ts'
 import type { AppsContext } from './model/apps-context.ts'
-import { certificateOrders, wantedCertificates } from './certificates/certificate-orders.ts'
+import {
+  certificateOrders,
+  type Orders,
+  ordersOfApps,
+  ordersOfOwnName,
+  wantedCertificates,
+} from './certificates/certificate-orders.ts'
+import { addOrderFailures } from './certificates/own-certificate.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
 import type { RunDeployment } from './model/deployer.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
@@ -28,6 +36,14 @@ function recurring(name: string, everyMs: number, run: () => Promise<boolean>): 
   return { name, recur: async () => ((await run()) ? everyMs : null) }
 }
 
+function ordersOf({ config, database: { pool } }: AppsContext): readonly Orders[] {
+  const name = ownCertificateName(config)
+  return [
+    ...(config.acme === undefined ? [] : [ordersOfApps(pool, config.acme)]),
+    ...(config.tls?.acme === undefined || name === null ? [] : [ordersOfOwnName(pool, config.tls.acme, name)]),
+  ]
+}
+
 /** Apps: deployments, domains, certificates, previews, instances, and the git provider. */
 export const apps: Kind<AppsContext> = {
   name: 'apps',
@@ -46,6 +62,7 @@ export const apps: Kind<AppsContext> = {
     const { database, config, deployer, certificateKeys: seal, lock, log, stopping: stopped } = control
     const { pool } = database
     const run: RunDeployment = (row, creator, cancelled) => runDeployment(control, row, creator, cancelled)
+    const orders = ordersOf(control)
     return [
       lane('objects', [
         deletedApps(control),
@@ -62,18 +79,17 @@ export const apps: Kind<AppsContext> = {
         }),
         { name: 'start-deployments', recur: () => deployer.look(run) },
       ]),
-      ...(config.acme === undefined
-        ? []
-        : [
-            lane('certificates', [
-              certificateOrders({ pool, seal, lock, log, stopped, settings: config.acme }),
-              wantedCertificates({ pool }),
-            ]),
-          ]),
+      lane('certificates', [
+        ...(orders.length === 0 ? [] : [certificateOrders({ pool, seal, lock, log, stopped, all: orders })]),
+        ...(config.acme === undefined ? [] : [wantedCertificates(pool)]),
+      ]),
     ]
   },
   sweeps: [removeOldGitRows, removeOldPulls, removeOldCodes],
-  addMetrics(registry, { database: { pool } }) {
+  addMetrics(registry, { config, database }) {
+    const { pool } = database
+    const name = ownCertificateName(config)
+    if (name !== null) addOrderFailures(registry, { database }, name)
     addStatusGauge(
       registry,
       'offshoot_app_trees',

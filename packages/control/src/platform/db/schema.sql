@@ -80,7 +80,7 @@ create table "app_build_logs" (
 
 create table "app_certificates" (
   id uuid not null default gen_random_uuid(),
-  app_id uuid not null,
+  app_id uuid,
   domain text not null,
   source text not null,
   chain text,
@@ -105,6 +105,8 @@ create table "app_certificates" (
 CREATE INDEX app_certificates_domain_idx ON public.app_certificates USING btree (domain);
 
 CREATE INDEX app_certificates_due_idx ON public.app_certificates USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+CREATE UNIQUE INDEX app_certificates_own_key ON public.app_certificates USING btree (domain) WHERE (app_id IS NULL);
 
 create table "app_deployments" (
   id uuid not null,

@@ -1,9 +1,11 @@
 import { EDGE_ACME_PATH, EDGE_CERTIFICATES_PATH, type EdgeCertificate } from '@offshoot/contract/edge-app'
+import { ownCertificateName } from '@offshoot/contract/control-settings'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
 import { admitEdge } from '../../../fleet/admit-edge.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import { acmeAnswer, servedCertificate } from './certificate-statements.ts'
+import { ownAcmeAnswer } from './own-certificate-statements.ts'
 
 /**
  * `GET /internal/certificates/{domain}` and `GET /internal/acme-answers/{domain}/{token}`, for edges. Not part of the
@@ -21,7 +23,8 @@ export function edgeCertificateRoutes(app: FastifyInstance, control: AppsContext
   app.get(`${EDGE_ACME_PATH}/:domain/:token`, async (request) => {
     await admitEdge(control, request)
     const { domain, token } = request.params as { domain: string; token: string }
-    const [row] = await acmeAnswer(pool, domain, token)
+    const isOwn = domain === ownCertificateName(control.config)
+    const [row] = await (isOwn ? ownAcmeAnswer : acmeAnswer)(pool, domain, token)
     if (row === undefined) throw new ApiError('notFound')
     return row
   })

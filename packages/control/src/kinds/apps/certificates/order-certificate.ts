@@ -58,11 +58,7 @@ async function openOrder({ pool, seal }: Ordering, row: OrderRow, creator: numbe
     const order = await client.getOrder({ url: row.order_url } as Order)
     return { key: seal.open(row.order_key), order }
   }
-  await transaction(pool, async (connection) => {
-    await lockAccount(connection, row.workspace_id)
-    const [counted] = await countOrder(connection, row.workspace_id)
-    if (counted === undefined) throw new OrderFailure('the workspace has ordered too many certificates within an hour')
-  })
+  if (row.workspace_id !== null) await count(pool, row.workspace_id)
   const key = (await crypto.createPrivateEcdsaKey()).toString()
   await mustBeOurs(setOrderKey(pool, row.id, creator, seal.close(key)))
   const order = await client.createOrder({ identifiers: [{ type: 'dns', value: row.domain }] })
@@ -70,7 +66,18 @@ async function openOrder({ pool, seal }: Ordering, row: OrderRow, creator: numbe
   return { key, order }
 }
 
-/** Proves control of the domain to the authority: the edge answers its HTTP challenge. */
+async function count(pool: pg.Pool, workspaceId: string): Promise<void> {
+  await transaction(pool, async (connection) => {
+    await lockAccount(connection, workspaceId)
+    const [counted] = await countOrder(connection, workspaceId)
+    if (counted === undefined) throw new OrderFailure('the workspace has ordered too many certificates within an hour')
+  })
+}
+
+/**
+ * Proves control of the domain to the authority: the edge, or {@link ChallengeListener} for the API's own name, answers
+ * its HTTP challenge.
+ */
 async function prove({ pool }: Ordering, row: OrderRow, creator: number, client: Client, order: Order): Promise<void> {
   for (const authorization of await client.getAuthorizations(order)) {
     if (authorization.status === 'valid') continue

@@ -15,9 +15,9 @@ const RENEWED_BEFORE = 1 / 3
 /** An order to start or continue. */
 export interface OrderRow {
   readonly id: string
-  readonly app_id: string
   readonly domain: string
-  readonly workspace_id: string
+  /** `null`: the order is for the API's own name, not for a domain of an app. */
+  readonly workspace_id: string | null
   readonly order_url: string | null
   readonly order_key: Buffer | null
 }
@@ -56,7 +56,7 @@ export const claimOrder = statement<OrderRow, [id: string, creator: number]>(
      select c.id as due_id, a.workspace_id from ${DUE} and c.id = $1 for update of c skip locked
    )
    update app_certificates c set creator = $2, tried_at = now() from due where c.id = due_id
-   returning c.id, c.app_id, c.domain, due.workspace_id, c.order_url, c.order_key`,
+   returning c.id, c.domain, due.workspace_id, c.order_url, c.order_key`,
 )
 
 const MINE = `id = $1 and creator = $2 and source = 'acme'`
@@ -103,7 +103,7 @@ export const setCertificate = statement<
 )
 
 /**
- * Stores a failure. The served certificate does not change.
+ * Stores a failure. The served certificate does not change. Control never stops trying for its own name.
  * @param keepsOrder the order may still succeed, so the next attempt continues it
  */
 export const failOrder = statement<never, [id: string, creator: number, error: string, keepsOrder: boolean]>(
@@ -111,7 +111,7 @@ export const failOrder = statement<never, [id: string, creator: number, error: s
   `update app_certificates set error = $3, failures = failures + 1, creator = null,
      order_url = case when $4 then order_url end, order_key = case when $4 then order_key end,
      challenge_token = null, challenge_answer = null,
-     due_at = case when fingerprint is not null or failures + 1 < ${MAX_FAILURES} then now() + least(
+     due_at = case when fingerprint is not null or app_id is null or failures + 1 < ${MAX_FAILURES} then now() + least(
        interval '${RETRY_MINUTES.last} minutes', interval '${RETRY_MINUTES.first} minutes' * power(2, least(failures, 16))) end
    where ${MINE}`,
 )

@@ -3,6 +3,7 @@ import type { AgentConfig } from '@offshoot/contract/process-config'
 import type { TemplateImage } from '@offshoot/contract/template-image'
 import { chooseAccelerator, type KvmResult } from './machine/host/accelerator.ts'
 import { findKvmDevice } from './machine/host/kvm-device.ts'
+import { translatesByAddress } from './machine/host/qemu.ts'
 import { measureTscKhz } from './machine/host/tsc.ts'
 import { vhostNetObstacle } from './machine/host/vhost-net.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
@@ -68,6 +69,7 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
       accelerator,
       tscKhz,
       network: networkOf(host.platform),
+      hasFixedAddresses: accelerator === 'tcg' && translatesByAddress(qemu.version),
       ...(cpu !== null && { kvm: kvmGuest(cpu, config) }),
     },
     accelerator === 'kvm' ? group : null,

@@ -6,9 +6,20 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
 import type { Jail } from './jail.ts'
+import { translatesByAddress } from './qemu.ts'
 import { QemuVersions } from './qemu-versions.ts'
 
 const at = (version: string) => ({ version, path: '/usr/bin/qemu', build: '1-1', jail: null })
+
+it('code at another address is translated again by all versions before 10', () => {
+  expect(['7.2.22', '8.2.0', '9.2.4', '10.0.2', '11.0.0'].map(translatesByAddress)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
+})
 
 describe('the versions of QEMU of a host', () => {
   const versions = new QemuVersions(at('10.0.2'), [at('7.2.9'), at('8.1.0'), at('7.2.22')])

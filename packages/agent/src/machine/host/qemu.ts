@@ -17,6 +17,14 @@ export function qemuSeries(version: string): string {
   return version.split('.').slice(0, 2).join('.')
 }
 
+/** The first version that was seen to find its translations by the place of the code in memory (docs/adr/0039-newer-qemu.md). */
+const FIRST_WITHOUT_ADDRESSES = 10
+
+/** Whether this QEMU translates code again that it has translated, when the guest runs it at another address. */
+export function translatesByAddress(version: string): boolean {
+  return Number.parseInt(version, 10) < FIRST_WITHOUT_ADDRESSES
+}
+
 /** @throws Error when there is none; the message names the package */
 export async function findQemu(deadline: Deadline): Promise<Qemu> {
   const path = await findProgram('qemu-system-x86_64', 'qemu-system-x86')

@@ -18,7 +18,7 @@ export async function earlierMachineFingerprint({ qemu, machine }: MachineInputs
     layout: LAYOUT,
     qemu: [qemu.version, qemu.build],
     machine: earlier,
-    boot: bootArguments(machine, 'vmlinuz', 'initramfs'),
+    boot: bootArguments({ ...machine, hasFixedAddresses: false }, 'vmlinuz', 'initramfs'),
     cpu: machine.accelerator === 'kvm' ? await hostCpu(['model name', 'stepping', 'microcode', 'flags']) : null,
   })
 }

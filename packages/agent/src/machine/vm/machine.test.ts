@@ -59,6 +59,15 @@ describe('the command line', () => {
     expect(bootArguments(machine, 'k', 'i').at(-1)).toContain('tsc_early_khz=2600000 tsc=reliable')
     expect(bootArguments({ ...machine, accelerator: 'kvm' }, 'k', 'i').at(-1)).not.toContain('tsc')
   })
+
+  it('takes random addresses from programs only where that was asked for', () => {
+    expect(
+      bootArguments({ ...machine, hasFixedAddresses: true }, 'k', 'i')
+        .at(-1)
+        ?.split(' '),
+    ).toContain('norandmaps')
+    expect(bootArguments(machine, 'k', 'i').at(-1)).not.toContain('norandmaps')
+  })
 })
 
 function under(cpu: string): Machine {
@@ -117,6 +126,7 @@ describe('the fingerprint of a device state', () => {
   it.each([
     ['a fix of QEMU', { qemu: { ...inputs.qemu, version: '7.2.23', build: '2' } }],
     ['vhost-net', { machine: { ...machine, kvm: { cpu: '', kernelParameters: [], hasVhostNet: true } } }],
+    ['fixed addresses of programs', { machine: { ...machine, hasFixedAddresses: true } }],
     ['another measurement of the counter', { machine: { ...machine, tscKhz: machine.tscKhz + 1000 } }],
   ])('stays the same with %s', async (_what, change) => {
     expect(await machineFingerprint({ ...inputs, ...change })).toBe(await machineFingerprint(inputs))
@@ -141,6 +151,8 @@ describe('the fingerprint of a device state', () => {
     // Written by the agent of commit 136b9a6 for this machine.
     const earlier = { ...inputs, machine: { ...machine, vcpus: 1, memoryMib: 512, network: 'tap' as const } }
     expect(await earlierMachineFingerprint(earlier)).toBe('0c57692413b8c351f2030d4c987e7ccf')
+    const fixed = { ...earlier, machine: { ...earlier.machine, hasFixedAddresses: true } }
+    expect(await earlierMachineFingerprint(fixed)).toBe('0c57692413b8c351f2030d4c987e7ccf')
   })
 
   it('does not contain the counter, which is compared with a tolerance', () => {

@@ -12,6 +12,8 @@ export interface Machine {
   readonly vcpus: number
   readonly memoryMib: number
   readonly network: NetworkKind
+  /** Whether a program has the same addresses at each start (docs/adr/0052-fixed-addresses.md). */
+  readonly hasFixedAddresses?: boolean
   /** Under KVM only. */
   readonly kvm?: KvmGuest
 }
@@ -171,8 +173,9 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
   // RCU's threads get a priority above that of the agent's hold. Otherwise a process that waits for them would wait
   // forever.
   const hold = 'rcutree.kthread_prio=99'
-  const extra = machine.kvm?.kernelParameters ?? []
-  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...clock, ...extra]
+  const addresses = machine.hasFixedAddresses === true ? ['norandmaps'] : []
+  const extra = [...clock, ...addresses, ...(machine.kvm?.kernelParameters ?? [])]
+  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...extra]
   return ['-kernel', kernel, '-initrd', initramfs, '-append', parameters.join(' ')]
 }
 

@@ -1,13 +1,16 @@
 import type { Confinement } from './confinement.ts'
 import type { Machine } from './machine.ts'
 
+/** What the machines of all guests of a host have in common. */
+type HostMachine = Omit<Machine, 'vcpus' | 'memoryMib'>
+
 /** The machines of this host's guests. Known once the agent has chosen its accelerator. */
 export class Machines {
-  #host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network' | 'kvm'> | undefined
+  #host: HostMachine | undefined
   #kvmGroup: number | null = null
 
   /** @param kvmGroup see `Confinement.kvmGroup`; `null` under TCG */
-  choose(host: Pick<Machine, 'accelerator' | 'tscKhz' | 'network' | 'kvm'>, kvmGroup: number | null): void {
+  choose(host: HostMachine, kvmGroup: number | null): void {
     this.#host = host
     this.#kvmGroup = kvmGroup
   }

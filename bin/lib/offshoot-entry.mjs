@@ -18,6 +18,8 @@ const SERVER = {
   'support-bundle': 'supportBundle',
   install: 'install',
   uninstall: 'uninstall',
+  upgrade: 'upgrade',
+  rollback: 'rollback',
 }
 if (command !== undefined && Object.hasOwn(SERVER, command)) {
   const { [SERVER[command]]: run } = await import(new URL('../dist/up.js', import.meta.url).href)

@@ -1,10 +1,11 @@
 import type { Subcommand } from './base/subcommand.ts'
 import { parseArguments, type UpArguments } from './base/arguments.ts'
 import { UsageError } from './base/usage-error.ts'
+import { type DataLayout, dataLayout } from './base/data-layout.ts'
 import { down } from './down.ts'
+import { become, failedTrial, HAND_OVER_SIGNAL, OWN_PROGRAM, requestedProgram } from './handover.ts'
 import { diagnose } from './doctor/diagnose.ts'
 import { prepare } from './prepare.ts'
-import { SetupFailure } from './base/setup-failure.ts'
 import { currentProduct, defaultDataDir } from './base/product.ts'
 import { repositoryRoot } from './base/repository.ts'
 import { signInLink } from './sign-in-link.ts'
@@ -21,11 +22,18 @@ const SUBCOMMANDS: Readonly<Record<string, () => Promise<Subcommand>>> = {
   'support-bundle': () => import('./support-bundle/support-bundle-command.ts'),
   install: () => import('./systemd/install-command.ts'),
   uninstall: () => import('./systemd/uninstall-command.ts'),
+  upgrade: () => import('./upgrade-command.ts'),
+  rollback: () => import('./rollback-command.ts'),
 }
 
 /** The user ended the program: no error message. */
 class Stopped extends Error {
   override readonly name = 'Stopped'
+}
+
+/** Another version is to go on in this process. */
+class HandingOver extends Error {
+  override readonly name = 'HandingOver'
 }
 
 /** @returns the exit code: 0 ended on request, 1 failed, 2 invalid command line */
@@ -37,6 +45,7 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal)
   // `offshoot up` forwards its signals as SIGHUP. One Ctrl-C then arrives more than once and must not count as two.
   process.on('SIGHUP', () => stop.abort(new Stopped()))
+  process.on(HAND_OVER_SIGNAL, () => stop.abort(new HandingOver()))
   const [argv, { env }, cwd] = [process.argv.slice(2), process, process.cwd()]
   try {
     const command = SUBCOMMANDS[argv[0] ?? '']
@@ -66,8 +75,32 @@ async function runCommandLine(args: UpArguments, stop: AbortSignal, hurry: Abort
     case 'prepare':
       return args.isDataDirNamed ? up(args, stop, hurry) : prepare(args, stop)
     case 'up':
-      return up(args, stop, hurry)
+      return upOrHandOver(args, stop, hurry)
   }
+}
+
+/** Runs until the end. Becomes another version if it is asked to, or if this one is on trial and cannot start. */
+async function upOrHandOver(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
+  const failure: { readonly error: unknown } | null = await up(args, stop, hurry).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  )
+  const next = await nextProgram(dataLayout(args.dataDir, args.imagesDir), failure, stop)
+  if (next !== null) become(next, process.argv.slice(2))
+  if (failure !== null) throw failure.error
+}
+
+async function nextProgram(
+  layout: DataLayout,
+  failure: { readonly error: unknown } | null,
+  stop: AbortSignal,
+): Promise<string | null> {
+  // If the other version has vanished meanwhile, this one goes on.
+  if (stop.reason instanceof HandingOver) return (await requestedProgram(layout)) ?? OWN_PROGRAM
+  if (failure === null || stop.aborted) return null
+  const back = await failedTrial(layout, failure.error)
+  if (back !== null) process.stderr.write(`${textOf(failure.error)}\nGoing back to ${back}.\n`)
+  return back
 }
 
 function explain(error: unknown, stop: AbortSignal, first = ''): number {
@@ -77,9 +110,12 @@ function explain(error: unknown, stop: AbortSignal, first = ''): number {
     process.stderr.write(`${error.message}\n${command} --help lists the options.\n`)
     return 2
   }
-  const text = error instanceof SetupFailure ? error.message : error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${textOf(error)}\n`)
   return 1
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 process.exit(await main())

@@ -5,6 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type { UpArguments } from './base/arguments.ts'
 import type { DataLayout } from './base/data-layout.ts'
 import { joinedAgentConfiguration } from './config/configuration.ts'
+import { settleHandover } from './handover.ts'
 import { isListening } from './host/is-listening.ts'
 import { buildImages } from './images/build-images.ts'
 import { Progress } from './images/progress.ts'
@@ -57,6 +58,7 @@ export async function runHost({ args, layout, steps, member, stop, hurry }: RunH
     supervisor.start(agentService(layout, guests, config.listen))
     const listening = untilListening(() => supervisor.running('agent')?.pid, member.port, stop)
     await Promise.race([givenUp, listening])
+    await settleHandover(layout)
     const place = `https://${isIPv6(member.host) ? `[${member.host}]` : member.host}:${member.port}`
     process.stdout.write(`ready ${place}\n# host ${member.host_id} of ${member.control_url}\n`)
     await Promise.race([givenUp, aborted(stop)])

@@ -5,6 +5,7 @@ import type { DataLayout } from './base/data-layout.ts'
 import { NODE_OPTIONS } from './base/node-options.ts'
 import { SetupFailure } from './base/setup-failure.ts'
 import { AGENT_LISTEN_FD } from './config/configuration.ts'
+import { OWN_PROGRAM } from './handover.ts'
 import { isListening } from './host/is-listening.ts'
 import { bundledProgram } from './images/services.ts'
 import type { GuestNamespace } from './rootless/guest-namespace.ts'
@@ -46,7 +47,7 @@ export function tell(line: string): void {
 export async function startRecord(layout: DataLayout, ports: Ports): Promise<RunningRecord> {
   const self = await identifyProcess(process.pid)
   if (self === null) throw new Error('this process is not in /proc')
-  return RunningRecord.create(layout.runningRecord, self, ports)
+  return RunningRecord.create(layout.runningRecord, self, OWN_PROGRAM, ports)
 }
 
 export function nodeService(

@@ -17,6 +17,7 @@ import { dataLayout, doesDataDirExist, makeDataDir, type DataLayout } from './ba
 import { takeLock, type ExclusiveLock } from '@offshoot/kit/exclusive-lock'
 import { findFreePort, isPortFree } from '@offshoot/kit/free-port'
 import { fillDataDir, type FillDataDir } from './fill-data-dir.ts'
+import { settleHandover } from './handover.ts'
 import { ensureHostReady } from './host/debian-packages.ts'
 import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
@@ -211,6 +212,7 @@ async function serve(
   await waitUntilHealthy(baseUrl(ports), stop)
   await waitUntilListening(`http://${HOST}:${ports.edge}`, stop)
   await waitUntilListening(`http://${HOST}:${ports.e2b}`, stop)
+  await settleHandover(layout)
   const template = args.templates?.[0] ?? 'base'
   process.stdout.write(`ready ${baseUrl(ports)}\n${readyLines(credentials, signInLink, template).join('\n')}\n`)
 }

@@ -12,7 +12,18 @@ const EVERYWHERE: readonly Option[] = [
   { flags: '--base-url <url>', about: '' },
   { flags: '-h, --help', about: '' },
 ]
-const BESIDE = ['help', 'up', 'doctor', 'backup', 'restore', 'support-bundle', 'install', 'uninstall']
+const BESIDE = [
+  'help',
+  'up',
+  'doctor',
+  'backup',
+  'restore',
+  'support-bundle',
+  'install',
+  'uninstall',
+  'upgrade',
+  'rollback',
+]
 
 type Names = (api: Offshoot) => Promise<string[]>
 

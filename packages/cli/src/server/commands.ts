@@ -13,6 +13,8 @@ export const server: readonly Command[] = [
     ['support-bundle', 'Write what helps to find a fault of the service, without secrets'] as const,
     ['install', 'Have systemd start the service at every boot'] as const,
     ['uninstall', 'Remove what install wrote, and no data'] as const,
+    ['upgrade', 'Have the running service change to this version, or back if it is not healthy'] as const,
+    ['rollback', 'Have the running service go back to the version before the last upgrade'] as const,
   ].map(([name, summary]) =>
     command({ name, summary, examples: [name], load: async () => import('./started-elsewhere.ts') }),
   ),

@@ -8,6 +8,7 @@ export interface DataLayout {
   readonly imagesDir: string
   readonly lock: string
   readonly runningRecord: string
+  readonly handover: string
   readonly credentials: string
   readonly settings: string
   readonly agentConfig: string
@@ -30,6 +31,7 @@ export function dataLayout(dir: string, imagesDir: string): DataLayout {
     imagesDir,
     lock: join(dir, 'up.lock'),
     runningRecord: join(dir, 'up.json'),
+    handover: join(dir, 'handover.json'),
     credentials: join(dir, 'credentials.json'),
     settings: join(dir, 'settings.json'),
     agentConfig: join(dir, 'config/agent.json'),

@@ -78,6 +78,8 @@ const SUBCOMMANDS = [
   ['support-bundle FILE|FOLDER', 'write what helps to find a fault, without secrets'],
   ['install', 'have systemd start the service at every boot'],
   ['uninstall', 'remove what install wrote; no data'],
+  ['upgrade', 'have the running service change to this version, or back if it fails'],
+  ['rollback', 'have it go back to the version before the last upgrade'],
 ] as const
 
 function indented(prefix: string): string {

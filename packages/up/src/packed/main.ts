@@ -43,6 +43,10 @@ export const supportBundle = inRelease('support-bundle')
 export const install = inRelease('install')
 /** @param argv options of `bin/up uninstall` */
 export const uninstall = inRelease('uninstall')
+/** @param argv options of `bin/up upgrade` */
+export const upgrade = inRelease('upgrade')
+/** @param argv options of `bin/up rollback` */
+export const rollback = inRelease('rollback')
 
 function inRelease(name: string): (argv: readonly string[], files: string) => Promise<number> {
   return (argv, files) => explaining(`${PACKED.subcommands} ${name}`, () => runRelease([name, ...argv], files))

@@ -12,6 +12,8 @@ const recordedProcess = z.object({ pid: z.int(), start_ticks: z.int() })
 /** `DIR/up.json`: the running processes, for the next start and for `--down`. */
 const runningRecord = z.object({
   ...recordedProcess.shape,
+  /** `bin/up` of the supervisor, if that version can hand over (`handover.ts`). */
+  program: z.string().optional(),
   port: z.int(),
   agent_port: z.int(),
   edge_port: z.int().optional(),
@@ -37,6 +39,8 @@ export interface Ports {
 
 export interface RunningProcesses {
   readonly supervisor: ProcessIdentity
+  /** Its `bin/up`; `null`: its version cannot hand over to another one. */
+  readonly program: string | null
   readonly services: ReadonlyMap<ServiceName, ProcessIdentity>
   /** The edge's earlier port; `null` if it had none yet. */
   readonly edgePort: number | null
@@ -52,19 +56,29 @@ export interface RunningProcesses {
 export class RunningRecord {
   readonly #path: string
   readonly #supervisor: ProcessIdentity
+  readonly #program: string
   readonly #ports: Ports
   readonly #services = new Map<ServiceName, ProcessIdentity>()
   #written: Promise<void> = Promise.resolve()
 
-  private constructor(path: string, supervisor: ProcessIdentity, ports: Ports) {
+  private constructor(path: string, supervisor: ProcessIdentity, program: string, ports: Ports) {
     this.#path = path
     this.#supervisor = supervisor
+    this.#program = program
     this.#ports = ports
   }
 
-  /** @param path of up.json; written at once, without services */
-  static async create(path: string, supervisor: ProcessIdentity, ports: Ports): Promise<RunningRecord> {
-    const record = new RunningRecord(path, supervisor, ports)
+  /**
+   * @param path of up.json; written at once, without services
+   * @param program `bin/up` of the supervisor
+   */
+  static async create(
+    path: string,
+    supervisor: ProcessIdentity,
+    program: string,
+    ports: Ports,
+  ): Promise<RunningRecord> {
+    const record = new RunningRecord(path, supervisor, program, ports)
     await record.#write()
     return record
   }
@@ -90,6 +104,7 @@ export class RunningRecord {
     const services = [...this.#services].map(([name, process]) => [name, asRecorded(process)])
     return {
       ...asRecorded(this.#supervisor),
+      program: this.#program,
       port: this.#ports.control,
       agent_port: this.#ports.agent,
       edge_port: this.#ports.edge,
@@ -110,6 +125,7 @@ export async function readRunningRecord(path: string): Promise<RunningProcesses 
   const services = Object.entries(parsed.data.services) as [ServiceName, z.infer<typeof recordedProcess>][]
   return {
     supervisor: asIdentity(parsed.data),
+    program: parsed.data.program ?? null,
     edgePort: parsed.data.edge_port ?? null,
     databasePort: parsed.data.database_port ?? null,
     e2bPort: parsed.data.e2b_port ?? null,

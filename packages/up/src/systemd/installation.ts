@@ -6,7 +6,7 @@ import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { canAccess } from '../base/can-access.ts'
 import { runCommand } from '../base/run-command.ts'
 import { SetupFailure } from '../base/setup-failure.ts'
-import { UNIT_MARK, UNIT_NAME } from './unit.ts'
+import { quoted, UNIT_MARK, UNIT_NAME } from './unit.ts'
 
 /** A stop ends the services one after the other. */
 const SYSTEMCTL_MS = 120_000
@@ -62,6 +62,25 @@ export async function uninstallUnit(target: Target): Promise<boolean> {
   await rm(path)
   await reload(target)
   return true
+}
+
+/**
+ * Has the unit start another program from the next boot on, with the same arguments.
+ * @param from the program that it starts now
+ * @returns the unit's path; `null`: there is none of ours that starts `from`
+ */
+export async function replaceProgram(target: Target, from: string, to: string): Promise<string | null> {
+  const path = unitPath(target)
+  const found = await ownUnit(path).catch(() => null)
+  const [before, after] = [from, to].map((program) => `\nExecStart=${quoted(program)} `) as [string, string]
+  if (found === null || !found.includes(before)) return null
+  await writeFileDurably(
+    path,
+    found.replace(before, () => after),
+    0o644,
+  )
+  if (await canAccess(BOOTED)) await reload(target)
+  return path
 }
 
 /** @throws {SetupFailure} if somebody else wrote it */

@@ -85,7 +85,7 @@ export function serviceCommand(program: string, args: UpArguments, ports: Readon
 }
 
 /** systemd.syntax(7): quotes, and `%` and `$` stand for themselves. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   const plain = word.replaceAll('%', '%%').replaceAll('$', '$$$$')
   if (/^[\w@:,./=+%$-]+$/.test(plain)) return plain
   return `"${plain

@@ -96,6 +96,14 @@ describe('migrate', () => {
     await expect(await catalogOf(pool)).toMatchFileSnapshot('schema.sql')
   })
 
+  it('accepts a database that a later version has migrated', async () => {
+    await pool.query(`insert into kysely_migration values ('9999-later', now()::text)`)
+    await migrate(open())
+    const { rows } = await pool.query(`select name from kysely_migration where name > '9'`)
+    expect(rows).toEqual([{ name: '9999-later' }])
+    await pool.query(`delete from kysely_migration where name = '9999-later'`)
+  })
+
   it('adds the jobs of rows that are older than jobs', async () => {
     await pool.query('create database old')
     const { host, port, user, password } = postgres

@@ -121,11 +121,25 @@ export async function migrate({ pool, db }: Pick<Database, 'pool' | 'db'>, until
   await runMigrations({ pgPool: pool, logger: QUIET })
   const migrator = new Migrator({
     db,
-    provider: { getMigrations: async () => MIGRATIONS },
+    provider: { getMigrations: async () => ({ ...(await laterMigrations(pool)), ...MIGRATIONS }) },
     // A migration's number is chosen before its work is done, so a lower number may be released later. Migrations that
     // are developed at the same time do not depend on one another.
     allowUnorderedMigrations: true,
   })
   const { error } = await (until === undefined ? migrator.migrateToLatest() : migrator.migrateTo(until))
   if (error !== undefined) throw new Error('migration failed', { cause: error })
+}
+
+/**
+ * Migrations of a later version, which has used this database before a rollback or uses it now. Each version works with
+ * the schema of the next one (docs/adr/0055-upgrades.md). The migrator refuses names that it does not know.
+ */
+async function laterMigrations(pool: Database['pool']): Promise<Record<string, Migration>> {
+  const { rows: found } = await pool.query<{ name: string | null }>(
+    `select to_regclass('kysely_migration')::text as name`,
+  )
+  if (found[0]?.name == null) return {}
+  const { rows } = await pool.query<{ name: string }>('select name from kysely_migration')
+  const later = rows.filter(({ name }) => !(name in MIGRATIONS))
+  return Object.fromEntries(later.map(({ name }) => [name, { up: async () => undefined }]))
 }

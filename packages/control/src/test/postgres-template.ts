@@ -9,6 +9,8 @@ import { inject } from 'vitest'
  * Every test file copies a cluster. By default a segment of the log has 16 MiB, which is more than the databases have.
  */
 const SMALL_SEGMENTS = ['--wal-segsize', '1']
+/** The password is no secret. By default the client and the server hash it 4096 times for each connection. */
+const FEW_ITERATIONS = ['--set', 'scram_iterations=1']
 
 export const PASSWORD = 'test'
 /** `nobody` on Debian: PostgreSQL refuses to run as root. */
@@ -59,7 +61,18 @@ async function make(parent: string): Promise<string> {
   const password = join(folder, 'password')
   await writeFile(password, PASSWORD, { mode: 0o644 })
   const auth = ['-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', password]
-  const args = ['-D', join(folder, 'data'), ...auth, '-E', 'UTF8', '--locale', 'C', '--no-sync', ...SMALL_SEGMENTS]
+  const args = [
+    '-D',
+    join(folder, 'data'),
+    ...auth,
+    '-E',
+    'UTF8',
+    '--locale',
+    'C',
+    '--no-sync',
+    ...SMALL_SEGMENTS,
+    ...FEW_ITERATIONS,
+  ]
   await promisify(execFile)(join(binaries, 'bin/initdb'), args, { ...POSTGRES_PROCESS, cwd: folder })
   await rm(password)
   return folder

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** Control's machine is lost: its database, settings and secrets are gone, and the host with its VMs remains. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

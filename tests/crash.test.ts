@@ -88,17 +88,21 @@ describe('a kill -9 in the middle of creates and deletes', () => {
   })
 })
 
-it('fifty creates at once all succeed or are refused as specified, and deletes leave nothing', async () => {
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, async () =>
-      offshoot.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } }),
-    ),
-  )
-  expect(answers.filter(({ status }) => ![201, 429, 507].includes(status)).map(({ text }) => text)).toEqual([])
-  const created = answers.filter(({ status }) => status === 201).map(({ body }) => body.id as string)
-  expect(created.length).toBeGreaterThan(0)
-  expect((await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId).toSorted()).toEqual(created.toSorted())
-  const outputs = await Promise.all(created.map(async (id) => (await offshoot.exec(id, 'hostname')).stdout))
-  expect(new Set(outputs).size).toBe(created.length)
-  await deleteAll()
-})
+it(
+  'fifty creates at once all succeed or are refused as specified, and deletes leave nothing',
+  { tags: ['long'] },
+  async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async () =>
+        offshoot.request('POST', '/v1/sandboxes', { body: { template: 'minimal' } }),
+      ),
+    )
+    expect(answers.filter(({ status }) => ![201, 429, 507].includes(status)).map(({ text }) => text)).toEqual([])
+    const created = answers.filter(({ status }) => status === 201).map(({ body }) => body.id as string)
+    expect(created.length).toBeGreaterThan(0)
+    expect((await offshoot.virtualMachines()).map(({ sandboxId }) => sandboxId).toSorted()).toEqual(created.toSorted())
+    const outputs = await Promise.all(created.map(async (id) => (await offshoot.exec(id, 'hostname')).stdout))
+    expect(new Set(outputs).size).toBe(created.length)
+    await deleteAll()
+  },
+)

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type EventStream, openEvents, type ServerEvent } from './setup/event-stream.ts'
 import { borrow, giveBack } from './setup/server-pool.ts'

@@ -151,7 +151,7 @@ describe('events of a sandbox', () => {
     await offshoot.delete(id)
   })
 
-  it('reach a thousand followers', async () => {
+  it('reach a thousand followers', { tags: ['long'] }, async () => {
     const { id } = await offshoot.create()
     const streams = await Promise.all(Array.from({ length: 1000 }, () => follow(id, '?follow=1')))
     await offshoot.delete(id)

@@ -224,7 +224,7 @@ describe('exec/ws', () => {
     }
   })
 
-  it('holds commands back while the caller does not read, and loses nothing', async () => {
+  it('holds commands back while the caller does not read, and loses nothing', { tags: ['long'] }, async () => {
     const socket = await open()
     socket.socket.pause()
     socket.send({ id: 'much', cmd: 'head -c 30000000 /dev/zero | tr "\\0" x; echo >> /tmp/much' })

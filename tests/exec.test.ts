@@ -85,7 +85,7 @@ describe('exec', () => {
     expect((await exec({ cmd: String.raw`printf 'a\377b\0c\303\251'` })).body.stdout).toBe('a\uFFFDb\0cé')
   })
 
-  it('keeps 16 MiB of each stream and says that there was more', async () => {
+  it('keeps 16 MiB of each stream and says that there was more', { tags: ['long'] }, async () => {
     const size = 16 * 1024 * 1024
     const more = await exec({ cmd: `head -c ${size + 100_000} /dev/zero | tr '\\0' x; echo end >&2` })
     expect(more.status).toBe(200)

@@ -143,7 +143,7 @@ describe('entries', () => {
     }
   })
 
-  it('of too large a tree are refused', async () => {
+  it('of too large a tree are refused', { tags: ['long'] }, async () => {
     // 1000 files that appear in 101 directories.
     await files.sh(
       `python3 -c "

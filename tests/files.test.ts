@@ -277,7 +277,7 @@ describe('folders', () => {
 })
 
 describe('large files', () => {
-  it('pass in flat memory, both ways', async () => {
+  it('pass in flat memory, both ways', { tags: ['long'] }, async () => {
     await files.sh('truncate -s 5G /tmp/sparse')
     expect((await files.ask('HEAD', 'fs?path=/tmp/sparse')).headers['content-length']).toBe(String(5 * 1024 * MIB))
     const tail = await files.download('fs?path=/tmp/sparse', { range: `bytes=${5 * 1024 * MIB - 4}-` })

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** The unit for systemd. This machine need not run systemd: its command line runs here as systemd would run it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -87,7 +87,7 @@ describe('a sandbox', () => {
     await offshoot.delete(id)
   })
 
-  it('that is hibernated without its memory boots from its disk', async () => {
+  it('that is hibernated without its memory boots from its disk', { tags: ['long'] }, async () => {
     const { id } = await offshoot.create({ template: 'minimal' })
     const bootId = async () => (await offshoot.exec(id, 'cat /proc/sys/kernel/random/boot_id')).stdout
     const before = await bootId()

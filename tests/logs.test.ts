@@ -101,7 +101,7 @@ describe('the log of a sandbox', () => {
     await offshoot.delete(id)
   })
 
-  it('keeps the end of what is written without end, in bounded files', async () => {
+  it('keeps the end of what is written without end, in bounded files', { tags: ['long'] }, async () => {
     const { id } = await offshoot.create()
     await offshoot.exec(id, 'yes "$(head -c 200 /dev/zero | tr "\\0" y)" | head -c 20000000; echo; echo the end')
     expect(await linesOf(id, '?tail=1')).toEqual(['the end'])

@@ -30,7 +30,7 @@ describe('explore', () => {
     expect(await ids()).toEqual([sandbox.id])
   })
 
-  it('names failed and skipped branches, and stays within its budget', async () => {
+  it('names failed and skipped branches, and stays within its budget', { tags: ['long'] }, async () => {
     const fails = { name: 'fails', run: () => Promise.reject(new Error('no')) }
     const works = { name: 'works', run: async () => 1 }
     const options = { score: () => null, concurrency: 1, budget: { forks: 2 } }

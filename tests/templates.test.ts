@@ -73,7 +73,7 @@ it('a template is built from an archive, followed, made sandboxes from, replaced
   expect((await offshoot.exec(sandbox.id, 'echo on')).stdout).toBe('on\n')
 })
 
-it('a template of a sandbox has its disk, or its disk and its processes', async () => {
+it('a template of a sandbox has its disk, or its disk and its processes', { tags: ['long'] }, async () => {
   const { id } = await offshoot.create({ template: 'minimal' })
   const counting = 'i=0; while :; do i=$((i + 1)); echo $i > /tmp/count; sleep 0.1; done'
   await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: { cmd: counting, background: true } })

@@ -204,7 +204,7 @@ describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () =>
     ['SIGINT to bin/up', (child: ChildProcess) => child.kill('SIGINT')],
     ['SIGKILL to bin/up', (child: ChildProcess) => child.kill('SIGKILL')],
     ['SIGKILL to what tries it', async () => process.kill(await prepareProcess(), 'SIGKILL')],
-  ])('by %s leaves no QEMU', async (_what, end) => {
+  ])('by %s leaves no QEMU', { tags: ['long'] }, async (_what, end) => {
     const [program = '', ...under] = withKvmDevice(join(folder, 'kvm'))
     const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', imagesDir]
     const env = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: `${folder}:${process.env['PATH']}` }

@@ -71,97 +71,110 @@ export function appFaultCases(served: () => ServedApp): void {
     process.kill(machine.pid, 'SIGKILL')
   }
 
-  it('of hostile repositories, and with builds that go wrong, fail with the reason and leave nothing', async () => {
-    const { git, offshoot, app, deploy, visit, version } = served()
-    await git.commit('linked', { 'index.html': '' }, linksOut)
-    await git.commit('elsewhere', siteIn('out'), linksOut)
-    await git.commit('nowhere', siteIn('nowhere'))
-    await git.commit('bare', { 'README.md': '' })
-    await git.commit('page', { 'index.html': 'page' })
-    const moved = new Map([
-      ['/moved.git', 'file:///etc/passwd'],
-      ['/moved-inside.git', 'http://169.254.169.254/x.git'],
-      ['/moved-to-git.git', 'git://127.0.0.1/x.git'],
-    ])
-    git.onRequest = ({ url = '' }, response) => {
-      const location = moved.get(/^\/[^/]+/.exec(url)?.[0] ?? '')
-      if (location !== undefined) response.writeHead(302, { location: `${location}/info/refs` }).end()
-      return location !== undefined
-    }
-    const page = { git_url: git.urlOf('page') }
-    const faults = [
-      ['an address inside', { git_url: 'http://169.254.169.254/x.git' }, {}, /^clone failed: .*169\.254\.169\.254/],
-      ['a redirect to a file', { git_url: git.urlOf('moved') }, {}, /^clone failed: /],
-      ['a redirect inside', { git_url: git.urlOf('moved-inside') }, {}, /^clone failed: .*169\.254\.169\.254/],
-      ['a redirect to git', { git_url: git.urlOf('moved-to-git') }, {}, /^clone failed: /],
-      ['what is not there', { git_url: git.urlOf('nothing') }, {}, /^clone failed: .*not found/],
-      ['an unknown branch', page, { git_ref: 'nowhere' }, /^clone failed: .*nowhere/],
-      ['a folder that is not there', { ...page, root_directory: 'x/y' }, {}, /^root_directory x\/y is not in the repo/],
-      ['a link out', { git_url: git.urlOf('linked'), root_directory: 'out' }, {}, /^root_directory out leads out/],
-      ['no framework', { git_url: git.urlOf('bare') }, {}, /^no framework was detected/],
-      ['a full disk', { ...page, build_command: FILLS_THE_DISK }, {}, /^build failed with code 1: .*No space left/],
-      [
-        'an app that ends',
-        { ...page, start_command: 'echo why >&2; exit 7' },
-        {},
-        /^the app ended with code 7 .*: why$/,
-      ],
-      [
-        'a site that is not there',
-        { git_url: git.urlOf('nowhere') },
-        {},
-        /^the app ended with code 1 .*: offshoot: there is no folder/,
-      ],
-      [
-        'a site elsewhere',
-        { git_url: git.urlOf('elsewhere') },
-        {},
-        /^the app ended with code 1 .*: offshoot: .* leads out of the repository$/,
-      ],
-    ] as const
-    const ended = await Promise.all(
-      faults.map(async ([name, body, ref, error]) => {
-        const { body: made } = await offshoot.request('POST', '/v1/apps', { body: { name, ...body } })
-        const failed = await deploy(ref, made.id)
-        const { body: after } = await offshoot.request('GET', `/v1/apps/${made.id}`)
-        const { status } = await visit('/', made.url)
-        await offshoot.request('DELETE', `/v1/apps/${made.id}`)
-        return [name, failed.status, error.test(failed.error ?? '') || failed.error, after.status, status]
-      }),
-    )
-    expect(ended).toEqual(faults.map(([name]) => [name, 'failed', true, 'error', 404]))
-    await until('their sandboxes to be gone', async () =>
-      (await sandboxes()).every(({ metadata }: { metadata: { app_id: string } }) => metadata.app_id === app.id),
-    )
-    expect(await version()).toBe('one')
-  })
+  it(
+    'of hostile repositories, and with builds that go wrong, fail with the reason and leave nothing',
+    { tags: ['long'] },
+    async () => {
+      const { git, offshoot, app, deploy, visit, version } = served()
+      await git.commit('linked', { 'index.html': '' }, linksOut)
+      await git.commit('elsewhere', siteIn('out'), linksOut)
+      await git.commit('nowhere', siteIn('nowhere'))
+      await git.commit('bare', { 'README.md': '' })
+      await git.commit('page', { 'index.html': 'page' })
+      const moved = new Map([
+        ['/moved.git', 'file:///etc/passwd'],
+        ['/moved-inside.git', 'http://169.254.169.254/x.git'],
+        ['/moved-to-git.git', 'git://127.0.0.1/x.git'],
+      ])
+      git.onRequest = ({ url = '' }, response) => {
+        const location = moved.get(/^\/[^/]+/.exec(url)?.[0] ?? '')
+        if (location !== undefined) response.writeHead(302, { location: `${location}/info/refs` }).end()
+        return location !== undefined
+      }
+      const page = { git_url: git.urlOf('page') }
+      const faults = [
+        ['an address inside', { git_url: 'http://169.254.169.254/x.git' }, {}, /^clone failed: .*169\.254\.169\.254/],
+        ['a redirect to a file', { git_url: git.urlOf('moved') }, {}, /^clone failed: /],
+        ['a redirect inside', { git_url: git.urlOf('moved-inside') }, {}, /^clone failed: .*169\.254\.169\.254/],
+        ['a redirect to git', { git_url: git.urlOf('moved-to-git') }, {}, /^clone failed: /],
+        ['what is not there', { git_url: git.urlOf('nothing') }, {}, /^clone failed: .*not found/],
+        ['an unknown branch', page, { git_ref: 'nowhere' }, /^clone failed: .*nowhere/],
+        [
+          'a folder that is not there',
+          { ...page, root_directory: 'x/y' },
+          {},
+          /^root_directory x\/y is not in the repo/,
+        ],
+        ['a link out', { git_url: git.urlOf('linked'), root_directory: 'out' }, {}, /^root_directory out leads out/],
+        ['no framework', { git_url: git.urlOf('bare') }, {}, /^no framework was detected/],
+        ['a full disk', { ...page, build_command: FILLS_THE_DISK }, {}, /^build failed with code 1: .*No space left/],
+        [
+          'an app that ends',
+          { ...page, start_command: 'echo why >&2; exit 7' },
+          {},
+          /^the app ended with code 7 .*: why$/,
+        ],
+        [
+          'a site that is not there',
+          { git_url: git.urlOf('nowhere') },
+          {},
+          /^the app ended with code 1 .*: offshoot: there is no folder/,
+        ],
+        [
+          'a site elsewhere',
+          { git_url: git.urlOf('elsewhere') },
+          {},
+          /^the app ended with code 1 .*: offshoot: .* leads out of the repository$/,
+        ],
+      ] as const
+      const ended = await Promise.all(
+        faults.map(async ([name, body, ref, error]) => {
+          const { body: made } = await offshoot.request('POST', '/v1/apps', { body: { name, ...body } })
+          const failed = await deploy(ref, made.id)
+          const { body: after } = await offshoot.request('GET', `/v1/apps/${made.id}`)
+          const { status } = await visit('/', made.url)
+          await offshoot.request('DELETE', `/v1/apps/${made.id}`)
+          return [name, failed.status, error.test(failed.error ?? '') || failed.error, after.status, status]
+        }),
+      )
+      expect(ended).toEqual(faults.map(([name]) => [name, 'failed', true, 'error', 404]))
+      await until('their sandboxes to be gone', async () =>
+        (await sandboxes()).every(({ metadata }: { metadata: { app_id: string } }) => metadata.app_id === app.id),
+      )
+      expect(await version()).toBe('one')
+    },
+  )
 
-  it('take of a repository the one commit, and no submodules, large files, or links out of the site', async () => {
-    const { git, offshoot, deploy, visit } = served()
-    const files = {
-      'index.html': 'page',
-      'large.txt': LFS_POINTER,
-      '.gitattributes': '*.txt filter=lfs diff=lfs merge=lfs -text\n',
-      '.gitmodules': '[submodule "inner"]\n\tpath = inner\n\turl = file:///etc\n\tupdate = !touch /hacked\n',
-    }
-    for (let number = 0; number < 3; number++) await git.commit('odd', { ...files, number: String(number) })
-    await git.commit('odd', files, { before: (folder) => symlink('/etc/passwd', join(folder, 'passwd')) })
-    const body = {
-      name: 'odd',
-      git_url: git.urlOf('odd'),
-      build_command: 'git log --oneline | wc -l; test ! -e /hacked',
-    }
-    const { body: app } = await offshoot.request('POST', '/v1/apps', { body: { ...body } })
-    const deployed = await deploy({}, app.id)
-    expect([deployed.status, deployed.error]).toEqual(['live', null])
-    expect(deployed.build_logs).toContain('submodules are not fetched\n')
-    expect(deployed.build_logs).toContain('\n1\n')
-    await until('the site', async () => (await visit('/', app.url)).text === 'page')
-    expect((await visit('/large.txt', app.url)).text).toBe(LFS_POINTER)
-    for (const path of ['/passwd', '/.git/config', '/.gitmodules'])
-      expect((await visit(path, app.url)).status).toBe(404)
-    await offshoot.request('DELETE', `/v1/apps/${app.id}`)
-  })
+  it(
+    'take of a repository the one commit, and no submodules, large files, or links out of the site',
+    { tags: ['long'] },
+    async () => {
+      const { git, offshoot, deploy, visit } = served()
+      const files = {
+        'index.html': 'page',
+        'large.txt': LFS_POINTER,
+        '.gitattributes': '*.txt filter=lfs diff=lfs merge=lfs -text\n',
+        '.gitmodules': '[submodule "inner"]\n\tpath = inner\n\turl = file:///etc\n\tupdate = !touch /hacked\n',
+      }
+      for (let number = 0; number < 3; number++) await git.commit('odd', { ...files, number: String(number) })
+      await git.commit('odd', files, { before: (folder) => symlink('/etc/passwd', join(folder, 'passwd')) })
+      const body = {
+        name: 'odd',
+        git_url: git.urlOf('odd'),
+        build_command: 'git log --oneline | wc -l; test ! -e /hacked',
+      }
+      const { body: app } = await offshoot.request('POST', '/v1/apps', { body: { ...body } })
+      const deployed = await deploy({}, app.id)
+      expect([deployed.status, deployed.error]).toEqual(['live', null])
+      expect(deployed.build_logs).toContain('submodules are not fetched\n')
+      expect(deployed.build_logs).toContain('\n1\n')
+      await until('the site', async () => (await visit('/', app.url)).text === 'page')
+      expect((await visit('/large.txt', app.url)).text).toBe(LFS_POINTER)
+      for (const path of ['/passwd', '/.git/config', '/.gitmodules'])
+        expect((await visit(path, app.url)).status).toBe(404)
+      await offshoot.request('DELETE', `/v1/apps/${app.id}`)
+    },
+  )
 
   it('serve on beside a build that forks for ever, which is ended when its owner says so', async () => {
     const { offshoot, app, version, over } = served()
@@ -176,7 +189,7 @@ export function appFaultCases(served: () => ServedApp): void {
     await change({ build_command: 'echo {} > built.json' })
   })
 
-  it('fail when their VM or their agent is killed, and leave the version before', async () => {
+  it('fail when their VM or their agent is killed, and leave the version before', { tags: ['long'] }, async () => {
     const { offshoot, version, visit, over } = served()
     await change({ install_command: 'sleep 3600' })
     const unlucky = await standing('==> install')

@@ -51,35 +51,39 @@ async function tell({ git, provider, offshoot }: ProviderWorld, action: string, 
  * Preview apps from the webhook to the visitor, with a private repository that only the installation's tokens can read.
  */
 export function appPreviewCases(worldOf: () => ProviderWorld): void {
-  it('are served for a pull request of a private repository, at exactly its commit, until it is closed', async () => {
-    const world = worldOf()
-    const { git, provider, offshoot, over, visit } = world
-    git.protect(REPOSITORY, (password) => provider.opens(password, INSTALLATION))
-    await connect(world)
-    const wanted = await git.commit(REPOSITORY, { 'index.html': 'the change' }, { branch: 'change' })
-    await git.commit(REPOSITORY, { 'index.html': 'a later one' }, { branch: 'change' })
-    const body = { name: 'site', git_url: git.urlOf(REPOSITORY), preview_deploys: true }
-    const { body: app } = await offshoot.request('POST', '/v1/apps', { body })
+  it(
+    'are served for a pull request of a private repository, at exactly its commit, until it is closed',
+    { tags: ['long'] },
+    async () => {
+      const world = worldOf()
+      const { git, provider, offshoot, over, visit } = world
+      git.protect(REPOSITORY, (password) => provider.opens(password, INSTALLATION))
+      await connect(world)
+      const wanted = await git.commit(REPOSITORY, { 'index.html': 'the change' }, { branch: 'change' })
+      await git.commit(REPOSITORY, { 'index.html': 'a later one' }, { branch: 'change' })
+      const body = { name: 'site', git_url: git.urlOf(REPOSITORY), preview_deploys: true }
+      const { body: app } = await offshoot.request('POST', '/v1/apps', { body })
 
-    await tell(world, 'opened', wanted)
-    const [preview] = (await offshoot.request('GET', `/v1/apps/${app.id}/previews`)).body
-    expect(preview).toMatchObject({ preview_of: app.id, pull_number: PULL })
-    const { body: rows } = await offshoot.request('GET', `/v1/apps/${preview.id}/deploys`)
-    const deployed = await over(rows[0].id, preview.id)
-    expect([deployed.status, deployed.error, deployed.git_commit]).toEqual(['live', null, wanted])
-    await until('its page', async () => (await visit('/', preview.url)).text === 'the change')
-    expect((await visit('/', app.url)).status).toBe(404)
-    const { sandbox_id: sandbox } = deployed
-    const token = 'cat /proc/[0-9]*/environ | grep -c "[g]hs_"; grep -rlE "[g]hs_" /srv /root /tmp /run /etc'
-    expect(await offshoot.exec(sandbox ?? '', token)).toMatchObject({ stdout: '0\n', exit_code: 1 })
+      await tell(world, 'opened', wanted)
+      const [preview] = (await offshoot.request('GET', `/v1/apps/${app.id}/previews`)).body
+      expect(preview).toMatchObject({ preview_of: app.id, pull_number: PULL })
+      const { body: rows } = await offshoot.request('GET', `/v1/apps/${preview.id}/deploys`)
+      const deployed = await over(rows[0].id, preview.id)
+      expect([deployed.status, deployed.error, deployed.git_commit]).toEqual(['live', null, wanted])
+      await until('its page', async () => (await visit('/', preview.url)).text === 'the change')
+      expect((await visit('/', app.url)).status).toBe(404)
+      const { sandbox_id: sandbox } = deployed
+      const token = 'cat /proc/[0-9]*/environ | grep -c "[g]hs_"; grep -rlE "[g]hs_" /srv /root /tmp /run /etc'
+      expect(await offshoot.exec(sandbox ?? '', token)).toMatchObject({ stdout: '0\n', exit_code: 1 })
 
-    await tell(world, 'closed', wanted)
-    await until('its address to be nobody’s', async () => (await visit('/', preview.url)).status === 404)
-    await until(
-      'its sandbox to be gone',
-      async () => (await offshoot.request('GET', `/v1/sandboxes/${sandbox}`)).status === 404,
-    )
-    expect((await offshoot.request('GET', `/v1/apps/${app.id}/previews`)).body).toEqual([])
-    await offshoot.request('DELETE', `/v1/apps/${app.id}`)
-  })
+      await tell(world, 'closed', wanted)
+      await until('its address to be nobody’s', async () => (await visit('/', preview.url)).status === 404)
+      await until(
+        'its sandbox to be gone',
+        async () => (await offshoot.request('GET', `/v1/sandboxes/${sandbox}`)).status === 404,
+      )
+      expect((await offshoot.request('GET', `/v1/apps/${app.id}/previews`)).body).toEqual([])
+      await offshoot.request('DELETE', `/v1/apps/${app.id}`)
+    },
+  )
 }

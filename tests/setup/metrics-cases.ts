@@ -43,7 +43,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
   const rises = (what: string, id: string, condition: (now: Now) => boolean) =>
     until(what, async () => condition(await now(id)))
 
-  it('rises with what is done in it, and with nothing that others do', async () => {
+  it('rises with what is done in it, and with nothing that others do', { tags: ['long'] }, async () => {
     const [busy, idle] = [await offshoot().create(), await offshoot().create()]
     const [before, idleBefore] = [await now(busy.id), await now(idle.id)]
     expect(before.memory_guest_used_bytes).toBeGreaterThan(MIB)

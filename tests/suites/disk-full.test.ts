@@ -92,38 +92,42 @@ async function removeAll(): Promise<void> {
   await untilConsistent(offshoot)
 }
 
-it('no memory left: what makes a VM is refused, nothing is left of it, and what runs goes on', async () => {
-  const bystander = await Bystander.begin()
-  const { id: other } = await offshoot.create()
-  const { id: snapshot } = await done(act(bystander.id, 'snapshots'))
-  for (const [what, answer] of [
-    ['create', await create()],
-    ['from_snapshot', await create({ from_snapshot: snapshot })],
-    ['fork', await act(bystander.id, 'fork')],
-    ['fork-tree', await act(bystander.id, 'fork-tree', { count: 3 })],
-  ] as const) {
-    expect({ what, ...answer }).toMatchObject({ what, ...NO_MEMORY })
+it(
+  'no memory left: what makes a VM is refused, nothing is left of it, and what runs goes on',
+  { tags: ['long'] },
+  async () => {
+    const bystander = await Bystander.begin()
+    const { id: other } = await offshoot.create()
+    const { id: snapshot } = await done(act(bystander.id, 'snapshots'))
+    for (const [what, answer] of [
+      ['create', await create()],
+      ['from_snapshot', await create({ from_snapshot: snapshot })],
+      ['fork', await act(bystander.id, 'fork')],
+      ['fork-tree', await act(bystander.id, 'fork-tree', { count: 3 })],
+    ] as const) {
+      expect({ what, ...answer }).toMatchObject({ what, ...NO_MEMORY })
+      await bystander.goesOn()
+    }
+    expect(await rowsOf(offshoot)).toHaveLength(2)
+    await done(act(other, 'hibernate'))
+    const { id: third } = await offshoot.create()
+    expect(await act(other, 'wake')).toMatchObject(NO_MEMORY)
+    expect(await act(other, 'exec', { cmd: 'true' })).toMatchObject(NO_MEMORY)
+    expect(await statusOf(other)).toBe('hibernated')
     await bystander.goesOn()
-  }
-  expect(await rowsOf(offshoot)).toHaveLength(2)
-  await done(act(other, 'hibernate'))
-  const { id: third } = await offshoot.create()
-  expect(await act(other, 'wake')).toMatchObject(NO_MEMORY)
-  expect(await act(other, 'exec', { cmd: 'true' })).toMatchObject(NO_MEMORY)
-  expect(await statusOf(other)).toBe('hibernated')
-  await bystander.goesOn()
-  await untilConsistent(offshoot)
+    await untilConsistent(offshoot)
 
-  await offshoot.delete(third)
-  const tree = await done(act(bystander.id, 'fork-tree', { count: 3 }))
-  const [child] = tree.children
-  expect(tree.children).toHaveLength(1)
-  expect(tree.errors).toHaveLength(2)
-  for (const { error } of tree.errors) expect(error).toBe(NO_MEMORY.body.error)
-  await offshoot.delete(child.id)
-  expect((await offshoot.exec(other, 'echo woken')).stdout).toBe('woken\n')
-  await bystander.goesOn()
-})
+    await offshoot.delete(third)
+    const tree = await done(act(bystander.id, 'fork-tree', { count: 3 }))
+    const [child] = tree.children
+    expect(tree.children).toHaveLength(1)
+    expect(tree.errors).toHaveLength(2)
+    for (const { error } of tree.errors) expect(error).toBe(NO_MEMORY.body.error)
+    await offshoot.delete(child.id)
+    expect((await offshoot.exec(other, 'echo woken')).stdout).toBe('woken\n')
+    await bystander.goesOn()
+  },
+)
 
 describe.skipIf(!canMountDisk)('a full disk', () => {
   it('whatever needs some of it is refused, nothing is left of it, and what runs goes on', async () => {

@@ -13,7 +13,7 @@ import { Population } from './population.ts'
 const wanted = process.env['OFFSHOOT_KILL_ROUNDS']
 const ROUNDS = Number(wanted ?? 60)
 /** Default time limit, within which a slow machine runs fewer rounds. */
-const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
+const BUDGET_MS = wanted === undefined ? 8_000 : Number.POSITIVE_INFINITY
 /** Latest kill in milliseconds after the start of an operation. Most kills come early, because operations are short. */
 const LATEST_KILL_MS = 300
 const VICTIMS = ['agent', 'control', 'postgres', 'qemu'] as const

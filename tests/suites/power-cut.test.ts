@@ -27,7 +27,7 @@ import {
 const wanted = process.env['OFFSHOOT_POWER_CUTS']
 const CUTS = Number(wanted ?? 10)
 /** Default time limit, within which a slow machine makes fewer cuts. */
-const BUDGET_MS = wanted === undefined ? 20_000 : Number.POSITIVE_INFINITY
+const BUDGET_MS = wanted === undefined ? 8_000 : Number.POSITIVE_INFINITY
 /** Milliseconds of one series of operations. The kernel writes dirty pages back after 30 s. */
 const PLAY_MS = wanted === undefined ? 3000 : 12_000
 const CUTS_PER_PLAY = wanted === undefined ? CUTS : 25

@@ -172,7 +172,7 @@ describe('write', () => {
     }
   })
 
-  it('writes 300 MiB in constant memory', async () => {
+  it('writes 300 MiB in constant memory', { tags: ['long'] }, async () => {
     const block = randomBytes(1024 * 1024)
     const rssBefore = process.memoryUsage.rss()
     let rssMost = 0

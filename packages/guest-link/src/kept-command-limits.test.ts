@@ -29,7 +29,7 @@ const refusal = async (action: Promise<unknown>) => {
 }
 
 describe('limits of kept commands', () => {
-  it('1024 running commands; one more after one has ended, which makes room', async () => {
+  it('1024 running commands; one more after one has ended, which makes room', { tags: ['long'] }, async () => {
     const ids = Array.from({ length: 1024 }, (_, i) => `k${i}`)
     const label = 'l'.repeat(1024)
     for (const id of ids) await keep(id, 'read line; head -c 500000 /dev/zero', { label })

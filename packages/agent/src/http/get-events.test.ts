@@ -178,7 +178,7 @@ async function follower(query: string, begin: number, headers: Record<string, st
   return { query, begin, response: await open(query, headers) }
 }
 
-it('delivers every event to a thousand followers', async () => {
+it('delivers every event to a thousand followers', { tags: ['long'] }, async () => {
   const total = 200
   const followers = await Promise.all(range(1000).map(() => open('&tail=0')))
   const read = followers.map(async (response) => (await readNumbers(response)).length)

@@ -28,7 +28,7 @@ describe('large bodies', () => {
   for (let i = 0; i < MIB; i++) whole.update(chunk)
   const digest = whole.digest('hex')
 
-  it('pass in both directions at once, whole, in little memory', { timeout: 600_000 }, async () => {
+  it('pass in both directions at once, whole, in little memory', { tags: ['long'], timeout: 600_000 }, async () => {
     here.answer = (request, response) => request.pipe(response)
     const before = process.memoryUsage().rss
     const request = httpRequest({

@@ -128,7 +128,7 @@ describe('a host that no longer provides TAPs', () => {
 })
 
 describe('a host that provides no TAPs', () => {
-  it('runs guests without egress, and reports it', async () => {
+  it('runs guests without egress, and reports it', { tags: ['long'] }, async () => {
     const bare = await TestWorld.create({}, ['setpriv', '--bounding-set=-net_admin'])
     try {
       await bare.agent.start()

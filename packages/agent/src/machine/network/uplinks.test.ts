@@ -22,36 +22,40 @@ const addressOf = (at: number) => `10.213.${(at * 4) >> 8}.${(at * 4 + 1) & 255}
 const TAPS = 4500
 
 /** For this many, ip(8) prints more than 1 MiB. */
-it.runIf(process.geteuid?.() === 0)('reads uplinks and routes of a host with thousands of TAPs', async () => {
-  const taps = Array.from({ length: TAPS }, (_, at) => [
-    `tuntap add dev ofs${at} mode tap`,
-    `address add ${addressOf(at)} dev ofs${at}`,
-    `link set dev ofs${at} up`,
-  ])
-  const uplink = ['tuntap add dev uplink mode tap', 'link set dev uplink mtu 1400 up', 'route add default dev uplink']
-  const module = JSON.stringify(join(import.meta.dirname, 'uplinks.ts'))
-  const code = `
+it.runIf(process.geteuid?.() === 0)(
+  'reads uplinks and routes of a host with thousands of TAPs',
+  { tags: ['long'] },
+  async () => {
+    const taps = Array.from({ length: TAPS }, (_, at) => [
+      `tuntap add dev ofs${at} mode tap`,
+      `address add ${addressOf(at)} dev ofs${at}`,
+      `link set dev ofs${at} up`,
+    ])
+    const uplink = ['tuntap add dev uplink mode tap', 'link set dev uplink mtu 1400 up', 'route add default dev uplink']
+    const module = JSON.stringify(join(import.meta.dirname, 'uplinks.ts'))
+    const code = `
     import { findUplinks, routesInto, smallestMtu } from ${module}
     const uplinks = await findUplinks([])
     const mtu = await smallestMtu([...uplinks, 'gone'])
     const routes = (await routesInto('10.213.0.0/16')).length
     console.log(JSON.stringify({ uplinks, mtu, routes }))
   `
-  // The network namespace ends with its only process, and all TAPs with it.
-  const line = [
-    '--net',
-    'sh',
-    '-c',
-    'ip -batch - && exec "$@"',
-    'sh',
-    process.execPath,
-    '--input-type=module',
-    '-e',
-    code,
-  ]
-  const child = spawn('unshare', line, { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end([...uplink, ...taps.flat()].join('\n'))
-  const answer = text(child.stdout)
-  expect((await once(child, 'exit'))[0]).toBe(0)
-  expect(JSON.parse(await answer)).toEqual({ uplinks: ['uplink'], mtu: 1400, routes: TAPS })
-})
+    // The network namespace ends with its only process, and all TAPs with it.
+    const line = [
+      '--net',
+      'sh',
+      '-c',
+      'ip -batch - && exec "$@"',
+      'sh',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      code,
+    ]
+    const child = spawn('unshare', line, { stdio: ['pipe', 'pipe', 'inherit'] })
+    child.stdin.end([...uplink, ...taps.flat()].join('\n'))
+    const answer = text(child.stdout)
+    expect((await once(child, 'exit'))[0]).toBe(0)
+    expect(JSON.parse(await answer)).toEqual({ uplinks: ['uplink'], mtu: 1400, routes: TAPS })
+  },
+)

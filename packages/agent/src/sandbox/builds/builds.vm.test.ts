@@ -46,7 +46,7 @@ const lower = (): TarItem[] => [
 ]
 
 describe('a template that is built', () => {
-  it('preserves owners, modes, times, links, holes and attributes of a tar', async () => {
+  it('preserves owners, modes, times, links, holes and attributes of a tar', { tags: ['long'] }, async () => {
     const holed = Buffer.alloc(8 * 1024 * 1024)
     holed.write('at the end', holed.length - 10)
     const id = await built([
@@ -99,7 +99,7 @@ describe('a template that is built', () => {
     expect(log.endsWith('event: done\ndata: {"status":"done","error":null}\n\n')).toBe(true)
   })
 
-  it('runs without a shell, a libc or an /etc, and is visible to its workspace only', async () => {
+  it('runs without a shell, a libc or an /etc, and is visible to its workspace only', { tags: ['long'] }, async () => {
     const [, program] = busybox
     const build = await builder.ended(tarArchive([{ ...(program ?? { name: '' }), name: 'program' }]))
     expect(build).toMatchObject({ status: 'done' })
@@ -166,7 +166,7 @@ describe('an image', () => {
   it.each([
     ['docker save, compressed', () => gzipSync(dockerArchive())],
     ['an OCI layout', ociArchive],
-  ])('of %s provides its layers, variables, folder, user and command', async (_name, archive) => {
+  ])('of %s provides its layers, variables, folder, user and command', { tags: ['long'] }, async (_name, archive) => {
     const build = await builder.ended(archive())
     expect(build).toMatchObject({ status: 'done', error: null })
     expect(build.template?.meta).toMatchObject({ user: '1000', working_dir: '/work/here', env: ['FROM', 'KEEP'] })
@@ -198,7 +198,7 @@ describe('an image', () => {
     expect(await agent.sh(children[0]?.id ?? '', 'id -u; echo $FROM')).toBe('1000\nsandbox')
   })
 
-  it('whose own command fails becomes a template without it', async () => {
+  it('whose own command fails becomes a template without it', { tags: ['long'] }, async () => {
     const text = Buffer.from(JSON.stringify({ config: { Cmd: ['/bin/false'] } }))
     const layer = tarArchive([...busybox])
     const build = await builder.ended(

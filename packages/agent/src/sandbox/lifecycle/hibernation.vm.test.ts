@@ -104,16 +104,20 @@ describe('a checkpoint that cannot be restored', () => {
       'no complete checkpoint',
       async ({ id }) => rm(join(agent.host.store.dir.hibernation(id), 'checkpoint.json')),
     ],
-  ])('%s makes the sandbox boot from its disk, with the reason in the event', async (_what, reason, spoil) => {
-    const sandbox = await hibernated()
-    await spoil(sandbox)
-    expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
-    expect(await agent.sh(sandbox, 'cat /root/file; test ! -e /run/memory && echo lost')).toBe('kept\nlost')
-    const event = await lastEvent(sandbox)
-    expect(event).toMatchObject({ type: 'sandbox.woken', metadata: { cold: true } })
-    expect(event?.message).toContain('what was in memory is lost')
-    expect(event?.message).toContain(reason)
-  })
+  ])(
+    '%s makes the sandbox boot from its disk, with the reason in the event',
+    { tags: ['long'] },
+    async (_what, reason, spoil) => {
+      const sandbox = await hibernated()
+      await spoil(sandbox)
+      expect(await agent.host.wake(sandbox)).toEqual({ isCold: true })
+      expect(await agent.sh(sandbox, 'cat /root/file; test ! -e /run/memory && echo lost')).toBe('kept\nlost')
+      const event = await lastEvent(sandbox)
+      expect(event).toMatchObject({ type: 'sandbox.woken', metadata: { cold: true } })
+      expect(event?.message).toContain('what was in memory is lost')
+      expect(event?.message).toContain(reason)
+    },
+  )
 
   it('is refused with the reason if the disk is damaged as well, and stays unchanged', async () => {
     const sandbox = await hibernated()

@@ -66,7 +66,7 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
     expect(await hostname(victim)).toBe(nameOf(victim))
   })
 
-  it('is not required of adopted VMs without one, whose sockets must not be links', async () => {
+  it('is not required of adopted VMs without one, whose sockets must not be links', { tags: ['long'] }, async () => {
     await agent.configure({ images_dir: withoutJail })
     await agent.start()
     expect(await isolation()).toMatch(/^user(-nolimits)?$/)

@@ -166,7 +166,7 @@ describe('exec', () => {
     expect(answer.body.error).toMatch(text)
   })
 
-  it('keeps 16 MiB of each stream and lets the command go on', async () => {
+  it('keeps 16 MiB of each stream and lets the command go on', { tags: ['long'] }, async () => {
     const cmd = 'head -c 20000000 /dev/zero | tr "\\0" x; echo done >&2'
     const { body } = await agent.exec<{ stdout: string; stderr: string; truncated: boolean }>(id, { cmd })
     expect(body.stdout.length).toBe(16 * 1024 * 1024)

@@ -181,7 +181,7 @@ describe('a process in a sandbox', () => {
     },
   )
 
-  it('is stopped at its time limit, also while the sandbox is paused', async () => {
+  it('is stopped at its time limit, also while the sandbox is paused', { tags: ['long'] }, async () => {
     const { id } = await agent.created()
     const answer = agent.exec<unknown>(id, { cmd: 'touch /tmp/on; sleep 600', timeout_seconds: 3 })
     await eventually('the command', async () => (await agent.exec(id, { cmd: 'test -e /tmp/on' })).body.exit_code === 0)

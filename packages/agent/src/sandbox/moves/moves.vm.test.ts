@@ -108,7 +108,7 @@ describe('a hibernated sandbox that moves to another host', () => {
     expect(await home.delete(id)).toMatchObject({ status: 204 })
   })
 
-  it('is booted from its disk where its memory cannot be restored', async () => {
+  it('is booted from its disk where its memory cannot be restored', { tags: ['long'] }, async () => {
     const { home, away } = agents()
     const sandbox = await hibernated(home)
     const { id } = sandbox
@@ -125,7 +125,7 @@ describe('a hibernated sandbox that moves to another host', () => {
     expect(await away.delete(id)).toMatchObject({ status: 204 })
   })
 
-  it('is booted from its disk if it was hibernated without its memory', async () => {
+  it('is booted from its disk if it was hibernated without its memory', { tags: ['long'] }, async () => {
     const { home, away } = agents()
     const { id } = await home.created()
     await home.sh(id, 'echo kept > /root/file')

@@ -128,7 +128,7 @@ describe('spares', () => {
     expect(new Set(await nicenessOf(spare?.pid ?? 0))).toEqual(new Set([0]))
   })
 
-  it('end with their agent, also after a kill -9', async () => {
+  it('end with their agent, also after a kill -9', { tags: ['long'] }, async () => {
     await agent.created()
     await spares(1)
     await agent.stop('SIGTERM')
@@ -156,7 +156,7 @@ describe('spares', () => {
     await fromPool()
   })
 
-  it('are replaced by a restore if they do not answer', async () => {
+  it('are replaced by a restore if they do not answer', { tags: ['long'] }, async () => {
     await agent.created()
     await spares(1)
     const waiting = (await agent.vms()).find(({ folder }) => folder.includes('/spares/'))?.process ?? { pid: 0 }

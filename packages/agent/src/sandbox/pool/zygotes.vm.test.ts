@@ -149,7 +149,7 @@ describe('a copy of a zygote', () => {
     expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
   })
 
-  it('counts only memory that it shares with nobody', async () => {
+  it('counts only memory that it shares with nobody', { tags: ['long'] }, async () => {
     const sandbox = await copied()
     const { pid } = (await processOf(sandbox)).process
     const { now } = (await agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${sandbox.id}/metrics`)).body
@@ -158,7 +158,7 @@ describe('a copy of a zygote', () => {
     expect(now.memory_host_private_bytes).toBeLessThan(ownBytes / 2)
   })
 
-  it('outlives its zygote, which is replaced', async () => {
+  it('outlives its zygote, which is replaced', { tags: ['long'] }, async () => {
     const sandbox = await copied()
     const { process: before } = await zygote()
     signalProcess(before, 'SIGKILL')
@@ -194,7 +194,7 @@ describe('a copy of a zygote', () => {
     await eventually('a failed sandbox', failed)
   })
 
-  it(`works ${ROUNDS} times in a row, with a disk without errors`, async () => {
+  it(`works ${ROUNDS} times in a row, with a disk without errors`, { tags: ['long'] }, async () => {
     for (let round = 0; round < Number(ROUNDS); round++) {
       const sandbox = await copied()
       const asked = `echo ${round} > /root/round; sync; cat /root/round`
@@ -217,7 +217,7 @@ describe('a copy of a zygote', () => {
   })
 })
 
-it('there is none where the configuration forbids it', async () => {
+it('there is none where the configuration forbids it', { tags: ['long'] }, async () => {
   await agent.stop()
   await agent.configure({ zygotes: false })
   await agent.start()

@@ -164,31 +164,35 @@ describe('an agent at its start', () => {
   it.each([
     ['gone', (path: string) => rm(path)],
     ['damaged', (path: string) => writeFile(path, '')],
-  ])('bakes again if the record of a bake is %s, and keeps the memory that sandboxes need', async (_what, damage) => {
-    const bakes = join(agent.dataDir, 'bakes', 'minimal')
-    const { id: hibernated } = await agent.created()
-    await agent.sh(hibernated, 'echo precious > /dev/shm/kept || echo precious > /run/kept')
-    const sums = await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')
-    expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
-    const before = await readdir(bakes)
-    const { bake } = JSON.parse(
-      await readFile(join(agent.dataDir, 'sandboxes', hibernated, 'manifest.json'), 'utf8'),
-    ) as { bake: string }
-    await agent.stop()
-    await damage(join(agent.dataDir, 'bakes', bake, 'bake.json'))
-    await agent.start()
-    expect(await readdir(bakes)).toEqual(expect.arrayContaining(before))
-    const { id } = await agent.created()
-    expect((await agent.delete(id)).status).toBe(204)
-    expect((await agent.act(hibernated, 'wake')).status).toBe(200)
-    expect(await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')).toBe(sums)
-    expect(sums).toBe('precious')
-    expect((await agent.delete(hibernated)).status).toBe(204)
-    // No sandbox needs the first bake any more.
-    await agent.stop()
-    await agent.start()
-    expect(await readdir(bakes)).toHaveLength(1)
-  })
+  ])(
+    'bakes again if the record of a bake is %s, and keeps the memory that sandboxes need',
+    { tags: ['long'] },
+    async (_what, damage) => {
+      const bakes = join(agent.dataDir, 'bakes', 'minimal')
+      const { id: hibernated } = await agent.created()
+      await agent.sh(hibernated, 'echo precious > /dev/shm/kept || echo precious > /run/kept')
+      const sums = await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')
+      expect((await agent.act(hibernated, 'hibernate')).status).toBe(200)
+      const before = await readdir(bakes)
+      const { bake } = JSON.parse(
+        await readFile(join(agent.dataDir, 'sandboxes', hibernated, 'manifest.json'), 'utf8'),
+      ) as { bake: string }
+      await agent.stop()
+      await damage(join(agent.dataDir, 'bakes', bake, 'bake.json'))
+      await agent.start()
+      expect(await readdir(bakes)).toEqual(expect.arrayContaining(before))
+      const { id } = await agent.created()
+      expect((await agent.delete(id)).status).toBe(204)
+      expect((await agent.act(hibernated, 'wake')).status).toBe(200)
+      expect(await agent.sh(hibernated, 'busybox cat /dev/shm/kept /run/kept 2>/dev/null')).toBe(sums)
+      expect(sums).toBe('precious')
+      expect((await agent.delete(hibernated)).status).toBe(204)
+      // No sandbox needs the first bake any more.
+      await agent.stop()
+      await agent.start()
+      expect(await readdir(bakes)).toHaveLength(1)
+    },
+  )
 })
 
 describe('two agents on one data directory', () => {

@@ -120,7 +120,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('of many generations have all data that their ancestors wrote', async () => {
+  it('of many generations have all data that their ancestors wrote', { tags: ['long'] }, async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo 0 > /root/file; cp /root/file /run/memory')
     let last = id

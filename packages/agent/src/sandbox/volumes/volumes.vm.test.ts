@@ -158,7 +158,7 @@ describe('the holder of a volume', () => {
     }
   })
 
-  it('keeps it while it is paused or hibernated, and after a restart of the agent', async () => {
+  it('keeps it while it is paused or hibernated, and after a restart of the agent', { tags: ['long'] }, async () => {
     const id = await made()
     const holder = await created([writing(id)])
     await sh(holder, 'mkdir /v && mount /dev/vdb /v && echo one > /v/file')

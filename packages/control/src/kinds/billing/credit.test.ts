@@ -114,7 +114,7 @@ describe('free credit', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('is lifted by the turn of the month', async () => {
+  it('is lifted by the turn of the month', { tags: ['long'] }, async () => {
     const { body: sandbox } = await create()
     await use(5_400_000)
     await eventually(async () => (await statusOf(sandbox.id)) === 'paused')
@@ -128,7 +128,7 @@ describe('free credit', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('leaves alone what its owner has paused', async () => {
+  it('leaves alone what its owner has paused', { tags: ['long'] }, async () => {
     const { body: sandbox } = await create()
     await post(`/v1/sandboxes/${sandbox.id}/pause`)
     const { body: running } = await create()

@@ -190,44 +190,48 @@ describe('instances of an app', () => {
     await untilGone(third)
   }, 40_000)
 
-  it('are all checked, also beside more than a page of instances on an absent host', async () => {
-    await query('delete from app_instances where creator = 0')
-    await query(`delete from sandboxes where id < '00000000-0000-4000-9000-000000000000'`)
-    await tell(2)
-    const [, second = ''] = await untilServedBy(2)
-    const away = randomUUID()
-    await query(`insert into agents (id, url, info) values ($1, 'http://127.0.0.1:9', '{}')`, away)
-    await query('update apps set max_instances = 1000 where id = $1', app.id)
-    // More than one page of instances that come before the failing one, all on an unreachable host.
-    for (let n = 0; n < 230; n++) {
-      const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-      // One statement inserts both rows, because jobs remove instances without a sandbox and sandboxes without an
-      // instance.
-      await query(
-        `with made as (
+  it(
+    'are all checked, also beside more than a page of instances on an absent host',
+    { tags: ['long'], timeout: 60_000 },
+    async () => {
+      await query('delete from app_instances where creator = 0')
+      await query(`delete from sandboxes where id < '00000000-0000-4000-9000-000000000000'`)
+      await tell(2)
+      const [, second = ''] = await untilServedBy(2)
+      const away = randomUUID()
+      await query(`insert into agents (id, url, info) values ($1, 'http://127.0.0.1:9', '{}')`, away)
+      await query('update apps set max_instances = 1000 where id = $1', app.id)
+      // More than one page of instances that come before the failing one, all on an unreachable host.
+      for (let n = 0; n < 230; n++) {
+        const id = `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+        // One statement inserts both rows, because jobs remove instances without a sandbox and sandboxes without an
+        // instance.
+        await query(
+          `with made as (
            insert into sandboxes
            select (jsonb_populate_record(s, jsonb_build_object('id', $2::text, 'agent_id', $3::text))).* from sandboxes s
            where id = $1 returning id
          )
          insert into app_instances (id, app_id, deployment_id, creator, status, created_at, needed_at)
          select id, $4, $5, 0, 'serving', now() - interval '1 day', now() + interval '1 day' from made`,
-        second,
-        id,
-        away,
-        app.id,
-        app.deploymentId,
-      )
-    }
-    answer = (id) => (id === second ? 503 : 200)
-    await eventually(async () => {
-      const [row] = await query('select status from app_instances where id = $1', second)
-      return row?.status !== 'serving'
-    })
-    const rows = await query(`select count(*)::int as n from app_instances where creator = 0 and status = 'serving'`)
-    expect(rows).toEqual([{ n: 230 }])
-    await query('delete from app_instances where creator = 0')
-    await query('delete from sandboxes where agent_id = $1', away)
-  }, 60_000)
+          second,
+          id,
+          away,
+          app.id,
+          app.deploymentId,
+        )
+      }
+      answer = (id) => (id === second ? 503 : 200)
+      await eventually(async () => {
+        const [row] = await query('select status from app_instances where id = $1', second)
+        return row?.status !== 'serving'
+      })
+      const rows = await query(`select count(*)::int as n from app_instances where creator = 0 and status = 'serving'`)
+      expect(rows).toEqual([{ n: 230 }])
+      await query('delete from app_instances where creator = 0')
+      await query('delete from sandboxes where agent_id = $1', away)
+    },
+  )
 
   it('end when they are not needed, also beside more than a page of ending ones on an absent host', async () => {
     await tell(2)

@@ -144,7 +144,7 @@ describe('exec/stream', () => {
 
   it(
     `carries ${STREAM_MIB} MiB whole, and neither control nor agent nor guest grows with it`,
-    { timeout: 150_000 + STREAM_MIB * 1000 },
+    { tags: ['long'], timeout: 150_000 + STREAM_MIB * 1000 },
     async () => {
       const bytes = STREAM_MIB * 1024 * 1024
       const before = await memory()

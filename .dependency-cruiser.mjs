@@ -118,7 +118,7 @@ const controlRules = Object.entries(controlLayers).flatMap(([layer, folders], in
 
 /** The folders of smaller packages, lowest first; `.` stands for the files directly in `src`. */
 const packageFolders = {
-  kit: inOrder('. otlp ssh x509'),
+  kit: inOrder('. objects otlp ssh x509'),
   edge: inOrder('agents http limits apps hosts access certificates postgres ssh preview front .'),
   up: inOrder('base rootless images host services join config doctor backup support-bundle systemd packed .'),
   e2b: inOrder('generated control base api envd code ports .'),

@@ -7,7 +7,7 @@ import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connected, type Database, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
-import { S3Server } from '@offshoot/agent/test/s3-server'
+import { S3Server } from '@offshoot/kit/test/s3-server'
 import { until } from './setup/until.ts'
 
 let s3: S3Server

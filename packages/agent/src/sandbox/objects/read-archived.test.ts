@@ -5,7 +5,7 @@ import { parseSandboxId } from '@offshoot/contract/ids'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Archive } from '../../store/archives/archive.ts'
 import { type HostObjects, openObjects } from '../../store/objects/object-copies.ts'
-import { S3Server } from '../../test/s3-server.ts'
+import { S3Server } from '@offshoot/kit/test/s3-server'
 import { ArchiveUnreadable, readArchived } from './read-archived.ts'
 import { showWaiting, uploadArchive } from './upload-archive.ts'
 

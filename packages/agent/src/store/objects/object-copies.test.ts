@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { S3Server } from '../../test/s3-server.ts'
+import { S3Server } from '@offshoot/kit/test/s3-server'
 import { openObjects, type ObjectCopies } from './object-copies.ts'
 
 const { signal } = new AbortController()

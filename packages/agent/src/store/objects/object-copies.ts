@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { AgentConfig } from '@offshoot/contract/process-config'
+import { type ObjectRead, Objects } from '@offshoot/kit/objects/objects'
 import { emptyFolder } from '../data-dir/folders.ts'
 import type { DataDir } from '../data-dir/data-dir.ts'
-import { type ObjectRead, Objects } from './objects.ts'
 import { StoredFiles } from './stored-files.ts'
 
 export interface HostObjects {
@@ -14,12 +14,12 @@ export interface HostObjects {
 
 /** Deletes what a killed agent has not finished. @returns `null` if the operator has chosen no object store */
 export async function openObjects(
-  config: Pick<AgentConfig, 'objects'>,
+  { objects: settings }: Pick<AgentConfig, 'objects'>,
   dir: Pick<DataDir, 'objects' | 'restoring'>,
 ): Promise<HostObjects | null> {
   await emptyFolder(dir.restoring)
-  const objects = Objects.of(config)
-  if (objects === null) return null
+  if (settings === undefined) return null
+  const objects = Objects.of(settings)
   const copiesOf = (kind: string) => new ObjectCopies(objects, new StoredFiles(join(dir.objects, kind)), kind)
   return { archives: copiesOf('archives'), backups: copiesOf('backups') }
 }

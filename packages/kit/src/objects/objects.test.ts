@@ -1,10 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { objectStore } from '@offshoot/contract/object-store'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { S3Server } from '../../test/s3-server.ts'
-import { Objects } from './objects.ts'
+import { S3Server } from '../test/s3-server.ts'
+import { type ObjectSettings, Objects } from './objects.ts'
 
 const { signal } = new AbortController()
 const key = Buffer.alloc(32, 1).toString('base64')
@@ -23,10 +22,8 @@ afterEach(async () => {
   await rm(place, { recursive: true })
 })
 
-function opened(store: unknown, withKey = key): Objects {
-  const objects = Objects.of({ objects: { store: objectStore.parse(store), key: withKey } })
-  if (objects === null) throw new Error('no objects')
-  return objects
+function opened(store: ObjectSettings['store'], withKey = key): Objects {
+  return Objects.of({ store, key: withKey })
 }
 
 const inBucket = (changes: object = {}) => opened({ s3: { ...s3.settings.s3, ...changes } })

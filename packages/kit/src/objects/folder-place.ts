@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncFolder } from '@offshoot/kit/sync-folder'
-import { writeFileDurably } from '@offshoot/kit/write-file-durably'
+import { syncFolder } from '../sync-folder.ts'
+import { writeFileDurably } from '../write-file-durably.ts'
 import type { ObjectPlace } from './object-place.ts'
 
 /** Objects in a folder, which the operator has created: a missing one is a file system that is not mounted. */

@@ -1,14 +1,20 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { AgentConfig } from '@offshoot/contract/process-config'
 import { FolderPlace } from './folder-place.ts'
 import type { ObjectPlace } from './object-place.ts'
-import { S3Place } from './s3-place.ts'
+import { S3Place, type S3Settings } from './s3-place.ts'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 /** Milliseconds for one object of at most 8 MiB. */
 const OBJECT_MS = 60_000
+
+/** Where objects lie, and what encrypts them. */
+export interface ObjectSettings {
+  readonly store: { readonly folder: string } | { readonly s3: S3Settings }
+  /** base64 */
+  readonly key: string
+}
 
 export type ObjectRead =
   | { readonly state: 'present'; readonly content: Buffer }
@@ -27,12 +33,8 @@ export class Objects {
     this.#key = key
   }
 
-  /** `null` if the operator has chosen no place. */
-  static of({ objects }: Pick<AgentConfig, 'objects'>): Objects | null {
-    if (objects === undefined) return null
-    const { store, key } = objects
-    const place = 'folder' in store ? new FolderPlace(store.folder) : new S3Place(store.s3)
-    return new Objects(place, Buffer.from(key, 'base64'))
+  static of({ store, key }: ObjectSettings): Objects {
+    return new Objects(placeOf(store), Buffer.from(key, 'base64'))
   }
 
   /** Resolves when the object is durable. @throws if that is not certain */
@@ -63,6 +65,10 @@ export class Objects {
     decipher.setAAD(Buffer.from(name)).setAuthTag(tag)
     return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
   }
+}
+
+export function placeOf(store: ObjectSettings['store']): ObjectPlace {
+  return 'folder' in store ? new FolderPlace(store.folder) : new S3Place(store.s3)
 }
 
 function within(signal: AbortSignal): AbortSignal {

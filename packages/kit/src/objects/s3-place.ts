@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto'
-import type { ObjectStoreSettings } from '@offshoot/contract/object-store'
 import { AwsClient } from 'aws4fetch'
 import type { ObjectPlace } from './object-place.ts'
 
-type S3Settings = Extract<ObjectStoreSettings, { s3: unknown }>['s3']
+export interface S3Settings {
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  /** Without a first and a final slash. */
+  readonly prefix: string
+  readonly access_key_id: string
+  readonly secret_access_key: string
+}
 
 /** Maximum bytes of an answer: a sealed chunk, or the manifest of a large backup. */
 const MAX_OBJECT_BYTES = 64 * 1024 * 1024

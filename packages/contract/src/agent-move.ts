@@ -29,7 +29,7 @@ export type AgentBakes = z.infer<typeof agentBakes>
 
 /**
  * Query of the agent's `GET /v1/sandboxes/{id}/export` → 200 `application/octet-stream`. The stream lacks the bake if
- * `have` names it. `have` may occur several times.
+ * `have` names it. `have` may occur several times. With `only=bake`, the stream has the files of the bake alone.
  */
 export const exportQuery = z.object({
   move_id: z.uuid(),
@@ -37,7 +37,11 @@ export const exportQuery = z.object({
     .union([bakeHash.transform((hash) => [hash]), z.array(bakeHash).max(1000)])
     .optional()
     .transform((hashes) => hashes ?? []),
+  only: z.literal('bake').optional(),
 })
+
+/** Header of the answer to an export with `only`, with the same value: earlier agents do not know it. */
+export const ONLY_HEADER = 'x-offshoot-only'
 
 /**
  * Query of the agent's `PUT /v1/sandboxes/{id}/import`, whose body is the stream of an export. The credential names the

@@ -6,6 +6,12 @@ import { sandboxLimits } from './sandbox-limits.ts'
 
 /** The head of the stream that an export answers and an import reads (docs/adr/0048-moving-sandboxes.md). */
 
+/** What a stream begins with, before the length of the header. */
+export const MOVE_BEGIN = 'OFFMOVE1'
+/** What it ends with. */
+export const MOVE_END = 'OFFMOVE.'
+export const MAX_MOVE_HEADER_BYTES = 1024 * 1024
+
 /** Maximum layers of a disk that moves. The agent flattens longer ones. */
 export const MAX_MOVED_LAYERS = 256
 /** Maximum bases of a memory that moves. */

@@ -2,6 +2,7 @@ import {
   type AgentBakes,
   type AgentLeave,
   exportQuery,
+  ONLY_HEADER,
   importQuery,
   leaveBody,
   settleBody,
@@ -41,11 +42,12 @@ export function moveRoutes(server: FastifyInstance, agent: Agent): void {
   })
   server.get('/v1/sandboxes/:id/export', status, async (request, reply) => {
     if (stopping.aborted) throw new ApiError('shuttingDown')
-    const { move_id: moveId, have } = parseQuery(exportQuery, request)
-    const stream = await exportSandbox(host, find(agent, request), { moveId, have })
+    const { move_id: moveId, have, only } = parseQuery(exportQuery, request)
+    const stream = await exportSandbox(host, find(agent, request), { moveId, have, only })
     const stop = () => stream.destroy(new ApiError('shuttingDown'))
     stopping.addEventListener('abort', stop, { once: true })
     stream.once('close', () => stopping.removeEventListener('abort', stop))
+    if (only !== undefined) reply.header(ONLY_HEADER, only)
     return reply.type('application/octet-stream').send(stream)
   })
   server.post('/v1/sandboxes/:id/settle', { config: { isStatus: true, isDeletion: true } }, async (request, reply) => {

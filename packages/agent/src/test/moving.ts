@@ -22,14 +22,15 @@ export async function leave(from: AgentProcess, to: AgentProcess, id: string): P
   return { moveId, leave: body, stream: await exported(from, id, moveId, bakes.body.hashes) }
 }
 
-/** The stream of a sandbox that leaves. @throws Error if that fails */
+/** The stream of a sandbox that leaves. @param more of the query. @throws Error if that fails */
 export async function exported(
   from: AgentProcess,
   id: string,
   moveId: string,
   hashes: readonly string[],
+  more = '',
 ): Promise<Buffer> {
-  const have = hashes.map((hash) => `&have=${hash}`).join('')
+  const have = hashes.map((hash) => `&have=${hash}`).join('') + more
   const response = await from.open(`/v1/sandboxes/${id}/export?move_id=${moveId}${have}`, new AbortController().signal)
   if (response.status !== 200) throw new Error(`export answered ${response.status}: ${await response.text()}`)
   return Buffer.from(await response.arrayBuffer())
@@ -69,6 +70,24 @@ export async function move(from: AgentProcess, to: AgentProcess, id: string): Pr
 
 /** The same stream with another header, as another host would have sent it. */
 export async function withHeader(stream: Buffer, change: (header: MoveHeader) => MoveHeader): Promise<Buffer> {
+  const { header, contents } = await contentsOf(stream)
+  return written(change(header), contents)
+}
+
+/** A stream with the files of both, as control makes it of stored ones. */
+export async function withBake(stream: Buffer, bake: Buffer, moveId: string): Promise<Buffer> {
+  const [own, ofBake] = await Promise.all([contentsOf(stream), contentsOf(bake)])
+  const joined = {
+    ...own.header,
+    move_id: moveId,
+    bake: ofBake.header.bake,
+    disk_bytes: own.header.disk_bytes + ofBake.header.disk_bytes,
+    files: [...own.header.files, ...ofBake.header.files],
+  }
+  return written(joined, new Map([...own.contents, ...ofBake.contents]))
+}
+
+async function contentsOf(stream: Buffer): Promise<{ header: MoveHeader; contents: Map<string, Buffer> }> {
   let header: MoveHeader | undefined
   const contents = new Map<string, Buffer>()
   await readMove(Readable.from([stream], { objectMode: false }), {
@@ -84,8 +103,12 @@ export async function withHeader(stream: Buffer, change: (header: MoveHeader) =>
     },
   })
   if (header === undefined) throw new Error('the stream has no header')
+  return { header, contents }
+}
+
+function written(header: MoveHeader, contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
   return buffer(
-    writeMove(change(header), async function* ({ name }) {
+    writeMove(header, async function* ({ name }) {
       yield contents.get(name) ?? Buffer.alloc(0)
     }),
   )

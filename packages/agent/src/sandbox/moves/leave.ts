@@ -90,17 +90,22 @@ async function ownFiles(host: Host, sandbox: Sandbox, checkpoint: Checkpoint | n
 /**
  * Everything that another host needs of a sandbox that leaves. A stream that fails ends without its end mark.
  * @param have hashes of the bakes that the other host has
+ * @param only nothing but the bake
  * @throws ApiError 409
  */
 export async function exportSandbox(
   host: Host,
   sandbox: Sandbox,
-  { moveId, have }: { readonly moveId: string; readonly have: readonly string[] },
+  {
+    moveId,
+    have,
+    only,
+  }: { readonly moveId: string; readonly have: readonly string[]; readonly only?: 'bake' | undefined },
 ): Promise<Readable> {
   requireLeaving(sandbox, moveId)
   const { manifest } = sandbox
   const checkpoint = await readCheckpoint(host, sandbox)
-  const own = await ownFiles(host, sandbox, checkpoint)
+  const own = only === 'bake' ? [] : await ownFiles(host, sandbox, checkpoint)
   const bake = await host.store.bakeContents.describe(manifest.bake)
   const isIncluded = !have.includes(bake.hash)
   const files = [...own, ...(isIncluded ? filesOfBake(join(host.store.dir.bakes, manifest.bake), bake) : [])]

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BAKE_MISSING } from '@offshoot/contract/agent-move'
+import { type AgentLeave, BAKE_MISSING } from '@offshoot/contract/agent-move'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
-import { arrive, exported, leave, move, settle, withHeader } from '../../test/moving.ts'
+import { arrive, exported, leave, move, settle, withBake, withHeader } from '../../test/moving.ts'
 
 let [home, away]: AgentProcess[] = []
 
@@ -106,6 +106,30 @@ describe('a hibernated sandbox that moves to another host', () => {
       return (await readdir(join(away.dataDir, 'bakes', 'imported'))).length === 0
     })
     expect(await home.delete(id)).toMatchObject({ status: 204 })
+  })
+
+  it('wakes from a stored copy with a bake that was stored alone, not at home', { tags: ['long'] }, async () => {
+    const { home, away } = agents()
+    const sandbox = await hibernated(home)
+    const { id } = sandbox
+    const copy = randomUUID()
+    const left = await home.act<AgentLeave>(id, 'leave', { move_id: copy })
+    const own = await exported(home, id, copy, [left.body.bake.hash])
+    const bake = await exported(home, id, copy, [], '&only=bake')
+    expect(bake.length).toBeGreaterThan(own.length)
+    await home.stop('SIGKILL')
+    const moveId = randomUUID()
+    expect(await arrive(away, id, moveId, own)).toMatchObject({ status: 400 })
+    expect((await arrive(away, id, moveId, await withBake(own, bake, moveId))).status).toBe(200)
+    expect(await settle(away, id, moveId, 'stay')).toBe(204)
+    expect((await away.act(id, 'wake')).body.cold).toBeUndefined()
+    expect(await stateOf(away, sandbox)).toBe(WHOLE)
+    await home.start()
+    expect((await home.act(id, 'wake')).status).toBe(409)
+    expect(await settle(home, id, moveId, 'gone')).toBe(409)
+    expect(await settle(home, id, copy, 'gone')).toBe(204)
+    expect((await home.call('GET', `/v1/sandboxes/${id}`)).status).toBe(404)
+    expect(await away.delete(id)).toMatchObject({ status: 204 })
   })
 
   it('is booted from its disk where its memory cannot be restored', { tags: ['long'] }, async () => {

@@ -5,16 +5,20 @@
  */
 import { Readable } from 'node:stream'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
-import { moveHeader, type MovedFile, type MoveHeader } from '@offshoot/contract/move-stream'
+import {
+  MAX_MOVE_HEADER_BYTES,
+  MOVE_BEGIN,
+  MOVE_END,
+  moveHeader,
+  type MovedFile,
+  type MoveHeader,
+} from '@offshoot/contract/move-stream'
 import { ByteReader } from './byte-reader.ts'
 import { decodeExtents, encodeExtents } from './extents.ts'
 import { MoveDamaged } from './move-damaged.ts'
 
-const BEGIN = 'OFFMOVE1'
-const END = 'OFFMOVE.'
 /** Bytes that are compressed at once. Single extents may be very small. */
 const JOINED_BYTES = 512 * 1024
-const MAX_HEADER_BYTES = 1024 * 1024
 /** Hosts of one service are near each other: a higher level would take longer than what it saves. */
 const LEVEL = 1
 
@@ -31,9 +35,9 @@ async function* framesOf(header: MoveHeader, open: (file: MovedFile) => AsyncIte
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
-  yield Buffer.concat([Buffer.from(BEGIN), length, text])
+  yield Buffer.concat([Buffer.from(MOVE_BEGIN), length, text])
   for (const file of header.files) yield* encodeExtents(open(file))
-  yield Buffer.from(END)
+  yield Buffer.from(MOVE_END)
 }
 
 async function* joined(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -70,7 +74,8 @@ export async function readMove(body: Readable, receiver: MoveReceiver): Promise<
     for (const file of header.files) {
       await receiver.file(file, (write) => decodeExtents(reader, file.bytes, write))
     }
-    if ((await reader.read(END.length)).toString('latin1') !== END) throw new MoveDamaged('the stream has no end')
+    if ((await reader.read(MOVE_END.length)).toString('latin1') !== MOVE_END)
+      throw new MoveDamaged('the stream has no end')
     await reader.end()
   } catch (error) {
     throw explain(error)
@@ -82,11 +87,11 @@ export async function readMove(body: Readable, receiver: MoveReceiver): Promise<
 }
 
 async function readHeader(reader: ByteReader): Promise<MoveHeader> {
-  if ((await reader.read(BEGIN.length)).toString('latin1') !== BEGIN) {
+  if ((await reader.read(MOVE_BEGIN.length)).toString('latin1') !== MOVE_BEGIN) {
     throw new MoveDamaged('the stream is none of a sandbox, or of another version')
   }
   const bytes = (await reader.read(4)).readUInt32BE()
-  if (bytes > MAX_HEADER_BYTES) throw new MoveDamaged('the header is too long')
+  if (bytes > MAX_MOVE_HEADER_BYTES) throw new MoveDamaged('the header is too long')
   const text = (await reader.read(bytes)).toString('utf8')
   try {
     return moveHeader.parse(JSON.parse(text))

@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { dataLayout } from '@offshoot/up/base/data-layout'
 import { hostFiles } from '@offshoot/up/join/membership'
@@ -15,9 +16,12 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   let first: Offshoot
   let second: JoinedMachine
   let sandbox: string
+  let store: string
 
   beforeAll(async () => {
-    first = await Offshoot.start('join')
+    store = await mkdtemp(join(tmpdir(), 'offshoot-objects-'))
+    const settings = { objects: { folder: store }, copy_after_seconds: 1, lost_after_seconds: 5 }
+    first = await Offshoot.start('join', { settings })
     // So everything runs on the second machine, until that is drained.
     await asOperator('POST', '/v1/admin/hosts/self/cordon')
     second = new JoinedMachine()
@@ -27,6 +31,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   afterAll(async () => {
     await second?.destroy()
     await first?.destroy()
+    await rm(store, { recursive: true })
   })
 
   const asOperator = async (method: string, path: string) => {
@@ -35,6 +40,11 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   }
   const makeToken = async () => (await asOperator('POST', '/v1/admin/hosts/tokens')).body.token as string
   const member = async () => JSON.parse(await readFile(hostFiles(dataLayout(second.dataDir, '/')).record, 'utf8'))
+  const firstHost = async () => {
+    const { host_id: id } = await member()
+    const hosts = (await asOperator('GET', '/v1/admin/hosts')).body as { id: string }[]
+    return hosts.find((host) => host.id !== id)?.id ?? ''
+  }
   const agentLog = () => readFile(join(second.dataDir, 'logs/agent.log'), 'utf8')
 
   it('refuses a wrong token and a missing one, and leaves the machine as it was', async () => {
@@ -91,13 +101,44 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
   })
 
+  it('loses a sandbox that sleeps to another host while it is cut off, with its memory, and removes it later', async () => {
+    const { id: asleep } = await first.create({ template: 'minimal', persistent: true })
+    await first.exec(asleep, 'echo kept > /root/file; sleep 100000 > /dev/null 2>&1 & echo $! > /tmp/pid')
+    expect((await first.request('POST', `/v1/sandboxes/${asleep}/hibernate`)).status).toBe(200)
+    await until('a copy of it', async () => {
+      const { text } = await call('GET', `${first.credentials.base_url}/metrics`)
+      return /^offshoot_sandbox_copies\{status="stored"\} 1$/m.test(text)
+    })
+    const other = await firstHost()
+    expect((await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)).status).toBe(200)
+    await second.connect(false)
+    try {
+      await until('the sandbox on the first host', async () => {
+        const cmd = 'cat /root/file; tr "\\0" " " < /proc/$(cat /tmp/pid)/cmdline'
+        const { status, body } = await first.request('POST', `/v1/sandboxes/${asleep}/exec`, { body: { cmd } })
+        if (status !== 200) return false
+        expect(body).toMatchObject({ stdout: 'kept\nsleep 100000 ', exit_code: 0 })
+        return true
+      })
+      expect((await first.exec(asleep, 'echo later > /root/file; cat /root/file')).stdout).toBe('later\n')
+    } finally {
+      await second.connect(true)
+    }
+    await until('the second host to have removed it', async () => {
+      return !(await readdir(join(second.dataDir, 'agent/sandboxes'))).includes(asleep)
+    })
+    expect((await first.exec(asleep, 'cat /root/file')).stdout).toBe('later\n')
+    expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
+    expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)
+    expect((await asOperator('POST', `/v1/admin/hosts/${other}/cordon`)).status).toBe(200)
+  })
+
   it('gives its sandboxes to another host, with their processes, when it is drained', async () => {
     const { host_id: id } = await member()
     const beats = `while true; do date +%s%N > /tmp/beat; sleep 0.2; done`
     await first.exec(sandbox, `echo kept > /root/file; sh -c '${beats}' > /dev/null 2>&1 & echo $! > /tmp/pid`)
     expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(409)
-    const hosts = (await asOperator('GET', '/v1/admin/hosts')).body as { id: string }[]
-    const other = hosts.find((host) => host.id !== id)?.id ?? ''
+    const other = await firstHost()
     await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)
     expect((await asOperator('POST', `/v1/admin/hosts/${id}/drain`)).body).toMatchObject({ state: 'draining' })
     await until('the host to be empty', async () => {

@@ -122,6 +122,11 @@ export class JoinedMachine {
     return (await command('ip', line, { env: this.env })).stdout
   }
 
+  /** Cuts the machine off, or connects it again. Everything on it goes on. */
+  async connect(isConnected: boolean): Promise<void> {
+    await ip(`link set ${this.#name} ${isConnected ? 'up' : 'down'}`)
+  }
+
   async stop(): Promise<void> {
     const child = this.#up
     this.#up = undefined

@@ -41,6 +41,7 @@ export const auditAction = z.enum([
   'host.drained',
   /** An operator drains the sandbox's host, so it is on another host from now on. */
   'sandbox.moved',
+  'sandbox.recovered',
   /** Belongs to no workspace: an operator changed the labels or the zone of a host. */
   'host.updated',
   /** Belongs to no workspace. The target is the version of the new sealing key. */

@@ -197,6 +197,8 @@ export const controlSettings = z.strictObject({
   audit_days: z.int().min(1).max(3_650).default(365),
   /** Seconds after which a host that no control process hears is lost, and gets nothing new. Default 60. */
   lost_after_seconds: z.int().min(5).max(86_400).default(60),
+  /** With an object store: seconds of hibernation after which control stores a copy of a sandbox. Default 3600. */
+  copy_after_seconds: z.int().min(1).max(2_592_000).default(3_600),
   deploys: deploys.prefault({}),
   /** Without it, control orders no certificates for app domains. Port 80 of those domains must lead to the edge. */
   acme: acme.optional(),

@@ -89,6 +89,9 @@ const agentDiskSettings = z
   })
   .prefault({})
 
+/** Where objects are stored, and the key that encrypts them. */
+const objects = z.strictObject({ store: objectStore, key: agentSecret })
+
 /** Configuration file of an agent, also read by its `prepare.ts` and `end-all.ts`. All paths are absolute. */
 export const agentConfig = z.strictObject({
   /** If absent, the agent chooses one at its first start and stores it in its data directory. */
@@ -135,7 +138,7 @@ export const agentConfig = z.strictObject({
   accelerator: acceleratorChoice.default('auto'),
   kvm: kvmSettings,
   /** Where archives and backups of databases are copied to; `key` encrypts them. Absent: they are on this host only. */
-  objects: z.strictObject({ store: objectStore, key: agentSecret }).optional(),
+  objects: objects.optional(),
   log_level: logLevel,
 })
 
@@ -173,6 +176,8 @@ export const controlConfig = z.strictObject({
     .default({ host: '127.0.0.1', port: 5433, suffix: null }),
   /** Public address of the SSH gateway. Without it, the service has none. */
   ssh: z.strictObject({ host: z.string().min(1), port }).optional(),
+  /** Where copies of hibernated sandboxes are stored, the same for all control processes. Absent: there are none. */
+  objects: objects.optional(),
   /** Control's data directory (`DIR/control`). Durable state is in PostgreSQL only. */
   data_dir: z.string().startsWith('/'),
   /** Folder of the built web console, which control serves at `/`. `null`: no console. */

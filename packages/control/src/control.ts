@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Fleet } from './fleet/fleet.ts'
 import { FleetAuthority } from './fleet/fleet-authority.ts'
+import { HeldSandboxes } from './fleet/held-sandboxes.ts'
 import { JoinedHosts } from './fleet/joined-hosts.ts'
 import { addFleetMetrics } from './fleet/fleet-metrics.ts'
 import type { AgentHooks } from './fleet/agent-hooks.ts'
@@ -34,6 +35,7 @@ import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
 import { EventFeed } from './kinds/sandboxes/events/event-feed.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
+import { StoredStreams } from './kinds/sandboxes/model/stored-streams.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
 import { webhooks } from './kinds/webhooks/kind.ts'
@@ -105,6 +107,8 @@ export async function startControl(
   const fleetAuthority = new FleetAuthority(pool, fleetSeal)
   const { agents, lost_after_seconds: lostAfterSeconds } = config
   const fleet = new Fleet({ agents, clusterId: cluster.id, database, lock, lostAfterSeconds, log })
+  const held = new HeldSandboxes(pool, fleet)
+  fleet.directory.onHeld = (id, requestId) => held.release(id, requestId)
   const keyUsage = new KeyUsage(pool, log)
   const databaseSecrets = new Seal(keyring, 'databases')
   const brokerConnections = new Connections(fleet, databaseSecrets)
@@ -140,6 +144,7 @@ export async function startControl(
     joinedHosts: new JoinedHosts({ pool, seal: fleetSeal, authority: fleetAuthority, fleet }),
     fleetSeal,
     locations: new SandboxLocations(pool, notifications),
+    held,
     reads: new SandboxReads(pool),
     accounts,
     jwt: new JwtVerifier(pool, config.public_url, config.jwt_issuers),
@@ -151,6 +156,7 @@ export async function startControl(
     payments,
     creates: new WorkspaceQueue(),
     events,
+    storedStreams: config.objects === undefined ? null : new StoredStreams(config.objects),
     eventFeed,
     databaseSecrets,
     brokerConnections,

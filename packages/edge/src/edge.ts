@@ -21,6 +21,7 @@ import { DomainCertificates } from './certificates/domain-certificates.ts'
 import { Front, type FrontOptions } from './front/front.ts'
 import { answerHealth } from './front/health.ts'
 import { EdgeIdentity } from './hosts/edge-identity.ts'
+import { askRelease } from './hosts/ask-release.ts'
 import { followHosts } from './hosts/follow-hosts.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
@@ -51,6 +52,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     connections: config.limits.concurrent,
     wakeMs,
     onPrivate: (id) => locations.markPrivate(id),
+    locations,
     findAgain: async (id, signal) => {
       locations.forget(id)
       return (await locations.find(id, '', signal))?.agent ?? null
@@ -68,6 +70,7 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
       : { controlUrl: config.control.url, credential: new EdgeCredential(config.control.secret), locations: apps }
   const { public_url: publicUrl } = config.control ?? {}
   const apiName = publicUrl === undefined ? null : new URL(publicUrl).hostname
+  if (asking !== null) locations.askRelease = (id) => askRelease(asking, id)
   const admissions = asking === null ? null : new Admissions(asking)
   const visits = admissions === null ? null : new OpenVisits(admissions)
   const access = new PrivateAccess(admissions, publicUrl)

@@ -307,6 +307,7 @@ AuditAction: TypeAlias = Literal[
     'host.drain_begun',
     'host.drained',
     'sandbox.moved',
+    'sandbox.recovered',
     'host.updated',
     'keys.rotated',
     'account.deleted',

@@ -9,22 +9,18 @@ import {
   type SpentCreditBody,
 } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
-import { FairLimit } from '@offshoot/kit/fair-limit'
 import type { UpgradeAnswer } from '@offshoot/kit/http-upgrades'
-import { type Peer, peerConnector } from '@offshoot/kit/mutual-tls'
+import type { Peer } from '@offshoot/kit/mutual-tls'
 import { serverAttributes, startClientSpan } from '@offshoot/kit/otlp/telemetry'
-import { Pool, type Dispatcher } from 'undici'
+import type { Dispatcher, Pool } from 'undici'
 import { type AgentAddress, peerOf } from './agent-address.ts'
+import { type Connections, connections } from './agent-connections.ts'
 import { AgentCredential } from './agent-credential.ts'
-import { AgentRefused, AgentUnreachable } from './agent-failure.ts'
+import { AgentRefused, AgentUnreachable, heldSandbox } from './agent-failure.ts'
 import type { CreateOutcome } from './create-outcome.ts'
 import { requestUpgrade } from './request-upgrade.ts'
 import { MAX_REFUSAL_BYTES, readBeginning, readWhole } from '../platform/http/bounded-body.ts'
 
-/**
- * Milliseconds to open a connection. Short, so that a dead agent costs a request little; a live agent accepts at once.
- */
-const CONNECT_TIMEOUT_MS = 2_000
 /** Milliseconds for calls that start or end no VM. */
 const STATUS_TIMEOUT_MS = 5_000
 /** Milliseconds that an agent may take for one create, including its queue. */
@@ -43,8 +39,6 @@ const MAX_CALL_CONNECTIONS = 1_024
 const MAX_EXEC_CONNECTIONS = 2_048
 /** Streams stay open for hours, so they use connections of their own as well. */
 const MAX_STREAM_CONNECTIONS = 16_384
-/** The share of each kind of connection to one agent that one workspace may hold. */
-const WORKSPACE_SHARE = 1 / 2
 /** Limit of an answer that is read as a whole, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 /** Answers with a known length up to this number of bytes are read at once, which is faster than as a stream. */
@@ -73,17 +67,13 @@ export type Forwarded = Required<Pick<Call, 'workspaceId' | 'headers' | 'silence
   Omit<Call, 'workspaceId' | 'headers' | 'silenceMs' | 'signal'>
 export type ForwardedUpgrade = Pick<Forwarded, 'path' | 'workspaceId' | 'requestId' | 'headers' | 'signal'>
 
-/** Connections of one kind, with the number that each workspace holds. */
-interface Connections {
-  readonly pool: Pool
-  readonly shares: FairLimit
-}
-
 /** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} if no answer came. */
 export class AgentClient {
   readonly url: string
   /** Called when a connection could not be opened, so that all callers treat the agent as unreachable. */
   onGone: () => void = () => undefined
+  /** Called when a sandbox refuses a change because it is held. Returns whether to ask again. */
+  onHeld: (sandboxId: string, requestId: string) => Promise<boolean> = async () => false
   readonly #status: Connections
   readonly #calls: Connections
   readonly #execs: Connections
@@ -224,6 +214,16 @@ export class AgentClient {
 
   /** Sends one call and reads the whole answer. @throws AgentUnreachable, AgentRefused, ApiError 429 */
   async ask(call: Call): Promise<unknown> {
+    try {
+      return await this.#askOnce(call)
+    } catch (error) {
+      const held = heldSandbox(call, error)
+      if (held === null || !(await this.onHeld(held, call.requestId))) throw error
+      return this.#askOnce(call)
+    }
+  }
+
+  async #askOnce(call: Call): Promise<unknown> {
     const { statusCode, headers, body } = await this.#send(call.workspaceId ? this.#calls : this.#status, call)
     const isSmall = Number(headers['content-length']) <= SMALL_ANSWER_BYTES
     const text = await (isSmall ? body.text() : readText(body)).catch((error: unknown) => {
@@ -281,14 +281,6 @@ export class AgentClient {
     const unreachable = new AgentUnreachable(call, error)
     if (!unreachable.mayHaveBegun) this.onGone()
     return unreachable
-  }
-}
-
-function connections(url: string, peer: Peer, count: number): Connections {
-  const connect = peer.tls === null ? { timeout: CONNECT_TIMEOUT_MS } : peerConnector(peer, CONNECT_TIMEOUT_MS)
-  return {
-    pool: new Pool(url, { pipelining: 1, connect, connections: count }),
-    shares: new FairLimit(count * WORKSPACE_SHARE, count),
   }
 }
 

@@ -65,6 +65,8 @@ function refuseOtherId({ hostId }: KnownAgent, info: AgentInfo): AgentInfo {
 export class AgentDirectory {
   readonly clusterId: string
   onReachable: () => void = () => undefined
+  /** @see AgentClient.onHeld */
+  onHeld: AgentClient['onHeld'] = async () => false
   readonly #database: Database
   #kinds: readonly AgentHooks[] = []
   readonly #log: Logger
@@ -107,6 +109,7 @@ export class AgentDirectory {
       gone: new AbortController(),
       looking: Promise.resolve(),
     }
+    agent.client.onHeld = (id, requestId) => this.onHeld(id, requestId)
     this.#all = [...this.#all, agent]
     if (this.#isStarted) agent.looking = this.#look(agent)
     return agent

@@ -62,6 +62,15 @@ const PASSED_ON: Partial<Record<number, ErrorName>> = {
   507: 'insufficientMemory',
 }
 
+const CHANGE_OF_SANDBOX = /^\/v1\/sandboxes\/([0-9a-f-]{36})\/(?!settle$)/
+
+/** The sandbox that a call cannot change because it moves, or has a stored copy. `null` for every other failure. */
+export function heldSandbox({ path, body }: Asked & { readonly body?: unknown }, error: unknown): string | null {
+  const isMoving = error instanceof AgentRefused && error.body.error === registeredError('sandboxMoving').error
+  if (!isMoving || (typeof body === 'object' && !Buffer.isBuffer(body))) return null
+  return CHANGE_OF_SANDBOX.exec(path)?.[1] ?? null
+}
+
 /** The error that the caller sees for a failed call: the agent's own text if it is meant for callers. */
 export function refusalOf(error: unknown): unknown {
   if (error instanceof AgentUnreachable) return new ApiError('agentUnreachable', {}, { cause: error })

@@ -80,9 +80,11 @@ export const retireAgent = statement<{ id: string }, [id: string]>(
   'update agents set retired_at = now() where id = $1 and retired_at is null returning id',
 )
 
+/** Those with a stored copy stay as they are: another host takes them over. */
 export const failSandboxesOf = statement<never, [agentIds: readonly string[]]>(
   'fail-sandboxes-of',
-  `update sandboxes set status = 'failed' where agent_id = any($1) and status <> 'failed'`,
+  `update sandboxes s set status = 'failed' where s.agent_id = any($1) and s.status <> 'failed'
+     and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')`,
 )
 
 /** No row: the agent is not retired. */

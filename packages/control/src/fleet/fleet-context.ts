@@ -2,6 +2,7 @@ import type { Platform } from '../platform/platform.ts'
 import type { Seal } from '../platform/secrets/seal.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetAuthority } from './fleet-authority.ts'
+import type { HeldSandboxes } from './held-sandboxes.ts'
 import type { JoinedHosts } from './joined-hosts.ts'
 import type { SandboxLocations } from './sandbox-locations.ts'
 import type { SandboxReads } from './sandbox-reads.ts'
@@ -13,5 +14,7 @@ export interface FleetContext extends Platform {
   readonly fleetSeal: Seal
   readonly fleet: Fleet
   readonly locations: SandboxLocations
+  /** Gives up stored copies that keep sandboxes from waking. */
+  readonly held: HeldSandboxes
   readonly reads: SandboxReads
 }

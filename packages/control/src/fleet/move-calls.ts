@@ -4,6 +4,7 @@ import {
   type AgentLeave,
   agentLeave,
   BAKE_MISSING,
+  ONLY_HEADER,
   type SettleOutcome,
 } from '@offshoot/contract/agent-move'
 import { MAX_REFUSAL_BYTES, readBeginning } from '../platform/http/bounded-body.ts'
@@ -47,16 +48,101 @@ export class SourceFailed extends Error {
   override readonly name = 'SourceFailed'
 }
 
-export interface Copy {
-  readonly source: AgentClient
+/** The host's own words. */
+export function reasonOf({ body }: AgentRefused): string {
+  return body.detail ?? body.error
+}
+
+interface Exported {
+  readonly moveId: string
+  /** Bakes that the stream may lack. */
+  readonly have: readonly string[]
+  /** Nothing but the bake. */
+  readonly only?: 'bake'
+}
+
+/** The stream of a sandbox that leaves. The caller must read or destroy it. @throws SourceFailed */
+export async function exportStream(
+  source: AgentClient,
+  { id, workspaceId, requestId }: Subject,
+  { moveId, have, only }: Exported,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const query = new URLSearchParams({ move_id: moveId, ...(only && { only }) })
+  for (const hash of have) query.append('have', hash)
+  const from = { method: 'GET', path: `/v1/sandboxes/${id}/export?${query.toString()}` } as const
+  const call = { workspaceId, requestId, headers: {}, silenceMs: SILENCE_MS, signal }
+  const exported = await source
+    .forward({ ...from, ...call, timeoutMs: EXPORT_ANSWER_MS })
+    .catch((error: unknown) => Promise.reject(new SourceFailed('the source gave no answer', { cause: error })))
+  // Whoever reads the stream gets its errors. Its end before that is no failure.
+  exported.body.on('error', () => undefined)
+  if (exported.statusCode === 200 && exported.headers[ONLY_HEADER] === only) return exported.body
+  if (exported.statusCode === 200) {
+    exported.body.destroy()
+    throw new SourceFailed('the version of the agent is too old for copies')
+  }
+  const text = (await readBeginning(exported.body, MAX_REFUSAL_BYTES)).toString()
+  throw new SourceFailed('the source refused', { cause: new AgentRefused(from, exported.statusCode, text) })
+}
+
+export interface Import {
   readonly destination: AgentClient
   readonly subject: Subject
   readonly moveId: string
-  /** Bakes that the destination has. */
-  readonly have: readonly string[]
+  readonly signal: AbortSignal
   /** Called with the number of each chunk's bytes. */
   readonly onBytes: (count: number) => void
-  readonly signal: AbortSignal
+}
+
+/**
+ * Sends a stream to the destination. Resolves when everything is on its disk.
+ * @param source is read to its end, or destroyed
+ * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
+ */
+export async function importStream(source: AsyncIterable<Buffer>, asked: Import): Promise<void> {
+  const { destination, subject, moveId, signal, onBytes } = asked
+  const { id, workspaceId, requestId } = subject
+  let broken: unknown
+  const bytes = async function* () {
+    try {
+      for await (const chunk of source) {
+        onBytes(chunk.length)
+        yield chunk
+      }
+    } catch (error) {
+      broken = error
+      throw error
+    }
+  }
+  const to = { method: 'PUT', path: `/v1/sandboxes/${id}/import?move_id=${moveId}` } as const
+  const call = { workspaceId, requestId, silenceMs: SILENCE_MS, signal }
+  const headers = { 'content-type': 'application/octet-stream' }
+  const body = Readable.from(bytes(), { objectMode: false })
+  try {
+    // A large sandbox takes as long as it takes: whoever waits looks whether bytes still come.
+    const answer = await destination.forward({ ...to, ...call, headers, body, timeoutMs: 0 })
+    const text = (await readBeginning(answer.body, MAX_REFUSAL_BYTES)).toString()
+    if (answer.statusCode >= 300) throw new AgentRefused(to, answer.statusCode, text)
+  } catch (error) {
+    if (broken !== undefined && error instanceof AgentUnreachable) {
+      throw new SourceFailed('the source broke off', { cause: broken })
+    }
+    throw error
+  } finally {
+    body.destroy()
+  }
+}
+
+/** Whether the destination needs the bake after all. */
+export function lacksBake(error: unknown): boolean {
+  return error instanceof AgentRefused && error.status === 409 && error.body.detail === BAKE_MISSING
+}
+
+export interface Copy extends Import {
+  readonly source: AgentClient
+  /** Bakes that the destination has. */
+  readonly have: readonly string[]
 }
 
 /**
@@ -68,57 +154,17 @@ export async function copySandbox(copy: Copy): Promise<void> {
   try {
     await copyOnce(copy)
   } catch (error) {
-    const lacksBake = error instanceof AgentRefused && error.status === 409 && error.body.detail === BAKE_MISSING
-    if (!lacksBake || copy.have.length === 0) throw error
+    if (!lacksBake(error) || copy.have.length === 0) throw error
     await copyOnce({ ...copy, have: [] })
   }
 }
 
-async function copyOnce({ source, destination, subject, moveId, have, onBytes, signal }: Copy): Promise<void> {
-  const { id, workspaceId, requestId } = subject
-  const query = new URLSearchParams({ move_id: moveId })
-  for (const hash of have) query.append('have', hash)
-  const from = { method: 'GET', path: `/v1/sandboxes/${id}/export?${query.toString()}` } as const
-  const call = { workspaceId, requestId, headers: {}, silenceMs: SILENCE_MS, signal }
-  const exported = await source
-    .forward({ ...from, ...call, timeoutMs: EXPORT_ANSWER_MS })
-    .catch((error: unknown) => Promise.reject(new SourceFailed('the source gave no answer', { cause: error })))
-  if (exported.statusCode !== 200) {
-    const text = (await readBeginning(exported.body, MAX_REFUSAL_BYTES)).toString()
-    const cause = new AgentRefused(from, exported.statusCode, text)
-    throw new SourceFailed('the source refused', { cause })
-  }
-  let broken: unknown
-  const bytes = async function* () {
-    try {
-      for await (const chunk of exported.body) {
-        onBytes((chunk as Buffer).length)
-        yield chunk as Buffer
-      }
-    } catch (error) {
-      broken = error
-      throw error
-    }
-  }
-  const to = { method: 'PUT', path: `/v1/sandboxes/${id}/import?move_id=${moveId}` } as const
-  const headers = { 'content-type': 'application/octet-stream' }
+async function copyOnce(copy: Copy): Promise<void> {
+  const { source, subject, moveId, have, signal } = copy
+  const exported = await exportStream(source, subject, { moveId, have }, signal)
   try {
-    // A large sandbox takes as long as it takes: whoever waits looks whether bytes still come.
-    const answer = await destination.forward({
-      ...to,
-      ...call,
-      headers,
-      body: Readable.from(bytes(), { objectMode: false }),
-      timeoutMs: 0,
-    })
-    const text = (await readBeginning(answer.body, MAX_REFUSAL_BYTES)).toString()
-    if (answer.statusCode >= 300) throw new AgentRefused(to, answer.statusCode, text)
-  } catch (error) {
-    if (broken !== undefined && error instanceof AgentUnreachable) {
-      throw new SourceFailed('the source broke off', { cause: broken })
-    }
-    throw error
+    await importStream(exported as AsyncIterable<Buffer>, copy)
   } finally {
-    exported.body.destroy()
+    exported.destroy()
   }
 }

@@ -23,13 +23,15 @@ export interface MoveRow {
   readonly committed_ms: number | null
   /** The agent that has the sandbox; `null`: the sandbox is gone. */
   readonly owner: string | null
+  /** The stored copy that it is made from; `null`: its host has the sandbox. */
+  readonly copy_id: string | null
 }
 
 export const moveById = statement<MoveRow, [id: string]>(
   'move-by-id',
   `select m.id, m.sandbox_id, m.workspace_id, m.from_agent, m.to_agent, m.state, m.was_running, m.bake, m.source_seq,
      m.left_behind, m.finished_at, (extract(epoch from now() - m.committed_at) * 1000)::int as committed_ms,
-     s.agent_id as owner
+     s.agent_id as owner, m.copy_id
    from sandbox_moves m left join sandboxes s on s.id = m.sandbox_id where m.id = $1`,
 )
 
@@ -140,8 +142,8 @@ export const unsettledMoves = statement<{ id: string }, [limit: number, agents: 
   'unsettled-moves',
   `select m.id from sandbox_moves m
      cross join lateral (select case when m.finished_at is not null then m.left_behind
-       when m.state = 'committed' then m.to_agent else m.from_agent end as id) needed
-   where (m.finished_at is null or m.left_behind is not null) and (needed.id = any($2)
+       when m.state = 'committed' then m.to_agent when m.copy_id is null then m.from_agent end as id) needed
+   where (m.finished_at is null or m.left_behind is not null) and (needed.id is null or needed.id = any($2)
      or needed.id in (select id from agents where retired_at is not null))
    order by m.created_at limit $1`,
 )
@@ -162,10 +164,20 @@ export const movingAmong = statement<{ id: string }, [ids: readonly string[]]>(
   `select given.id from unnest($1::uuid[]) as given (id) where ${isUnderWay('given.id')}`,
 )
 
-/** Those of the moves that have ended, so that no agent should wait for their end. */
-export const endedMoves = statement<{ id: string; state: string }, [ids: readonly string[]]>(
+/** Those of the moves and copies that have ended, so that no agent should wait for their end. */
+export const endedMoves = statement<{ id: string; is_elsewhere: boolean }, [ids: readonly string[]]>(
   'ended-moves',
-  `select id, state from sandbox_moves where id = any($1) and finished_at is not null and left_behind is null`,
+  `select id, state = 'done' as is_elsewhere from sandbox_moves
+   where id = any($1) and finished_at is not null and left_behind is null
+   union all
+   select c.id, c.state = 'taken' from sandbox_copies c where c.id = any($1) and c.is_settled
+     and not exists (select from sandbox_moves m
+       where m.copy_id = c.id and (m.finished_at is null or m.left_behind is not null))`,
+)
+
+export const knownMoves = statement<{ id: string }, [ids: readonly string[]]>(
+  'known-moves',
+  `select id from sandbox_moves where id = any($1) union all select id from sandbox_copies where id = any($1)`,
 )
 
 /** Days for which moves are kept. */

@@ -1,5 +1,6 @@
 import type { WaitingObject } from '@offshoot/contract/host-reconciliation'
 import { isAbandoned } from '../platform/db/abandoned.ts'
+import { isHeld } from './copy-statements.ts'
 import { isUnderWay } from './move-statements.ts'
 import { statement } from '../platform/db/statement.ts'
 
@@ -11,12 +12,14 @@ export interface ReconcileRow {
   readonly is_abandoned: boolean
   /** @see isUnderWay */
   readonly is_moving: boolean
+  /** @see isHeld */
+  readonly is_held: boolean
 }
 
 export const rowsOfAgent = statement<ReconcileRow, [agentId: string, createDeadlineSeconds: number]>(
   'rows-of-agent',
   `select s.id, s.status, s.last_event_seq, ${isAbandoned('s', '$2')} as is_abandoned,
-     ${isUnderWay('s.id')} as is_moving
+     ${isUnderWay('s.id')} as is_moving, ${isHeld('s.id')} as is_held
    from sandboxes s where s.agent_id = $1`,
 )
 

@@ -6,6 +6,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
+import { endStaleCopies, noteSourceLost } from './copy-statements.ts'
 import { agentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { endMoves } from './end-moves.ts'
@@ -33,7 +34,7 @@ export interface Reconciliation {
  * Compares an agent's list with the rows that refer to the agent.
  *
  * - A VM without a row is deleted if its removal is recorded ({@link ReconcileBrake}).
- * - A row without a VM becomes `failed`.
+ * - A row without a VM becomes `failed`, unless the sandbox has a stored copy.
  * - A `creating` row is removed if its creator is gone and the agent does not know the sandbox.
  * - A row stays as it is if the agent cannot read the VM's record, and while its sandbox moves to another host.
  *
@@ -60,13 +61,18 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   const withoutRow = list.sandboxes.filter(({ id }) => !rows.has(id))
   const moving = new Set((await movingAmong(pool, idsOf(withoutRow))).map(({ id }) => id))
   const strays = withoutRow.filter(({ id }) => !moving.has(id))
-  await endMoves(pool, client, list.sandboxes, requestId, log)
+  const free = list.sandboxes.filter(({ id, move }) => move === undefined && rows.get(id)?.is_held === true)
+  if (free.length > 0) await endStaleCopies(pool, agentId, idsOf(free))
+  await endMoves(pool, agentId, client, list.sandboxes, requestId, log)
   for (const { id, workspace_id: workspaceId } of await brake.deletable('sandbox', strays)) {
     log.warn({ agent: agentId, sandbox: id }, 'VM of a removed row: deleting it')
     await orLog(log, { agent: agentId, sandbox: id }, client.remove(id, workspaceId, requestId))
   }
   let givenUp = 0
-  for (const row of withoutVm(rows, list)) {
+  const missing = withoutVm(rows, list)
+  const copied = missing.filter((row) => row.is_held).map(({ id }) => id)
+  if (copied.length > 0) await noteSourceLost(pool, agentId, copied)
+  for (const row of missing.filter(({ is_held: isHeld }) => !isHeld)) {
     if (await settle(pool, agentId, list.last_seq, row, log)) givenUp += 1
   }
   const options = { pool, client, agentId, log, brake }

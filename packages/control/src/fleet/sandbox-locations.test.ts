@@ -8,12 +8,14 @@ import { SandboxLocations } from './sandbox-locations.ts'
 const mine = randomUUID() as WorkspaceId
 const id = randomUUID() as SandboxId
 
-function locationsOf(rows: readonly { status: string; workspace_id: string }[]) {
+function locationsOf(rows: readonly { status: string; workspace_id: string; is_held?: boolean }[]) {
   let questions = 0
   const query = async ({ values }: { values: readonly string[] }) => {
     questions++
     return {
-      rows: rows.filter(({ workspace_id }) => workspace_id === values[1]).map((row) => ({ agent_id: 'a', ...row })),
+      rows: rows
+        .filter(({ workspace_id }) => workspace_id === values[1])
+        .map((row) => ({ id: values[0], agent_id: 'a', ...row })),
     }
   }
   const listeners: ((id: string | null) => void)[] = []
@@ -50,6 +52,13 @@ describe('SandboxLocations', () => {
     tell(id)
     await reading
     await locations.find(id, mine)
+    expect(questions()).toBe(2)
+  })
+
+  it('asks again for one that a stored copy keeps from waking', async () => {
+    const { locations, questions } = locationsOf([{ status: 'hibernated', workspace_id: mine, is_held: true }])
+    expect(await locations.find(id, mine)).toMatchObject({ is_held: true })
+    expect(await locations.find(id, mine)).toMatchObject({ is_held: true })
     expect(questions()).toBe(2)
   })
 

@@ -3,10 +3,13 @@ import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import type { Notifications } from '../platform/db/notifications.ts'
 import type { SandboxRow } from './sandbox-row.ts'
-import { sandboxOfWorkspace } from './sandbox-lookups.ts'
+import { locationOfSandbox } from './sandbox-lookups.ts'
 
 /** The fields that are needed to forward an operation. */
-export type SandboxLocation = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'>
+export type SandboxLocation = Pick<SandboxRow, 'id' | 'workspace_id' | 'agent_id' | 'status' | 'managed_by'> & {
+  /** Whether a stored copy keeps it from waking. Absent: not known. */
+  readonly is_held?: boolean
+}
 
 /** Cached locations. Beyond that the oldest are dropped. */
 const MAX_KEPT = 50_000
@@ -15,7 +18,7 @@ const HAS_RUN: ReadonlySet<SandboxStatus> = new Set(['running', 'paused', 'hiber
 
 /**
  * Caches where sandboxes are. A sandbox that has run never changes its workspace, and PostgreSQL notifies each process
- * when it has moved to another agent, so its location is read once. Only the agent knows whether it still exists, and in
+ * when it has moved to another agent or is copied, so its location is read once. Only the agent knows whether it still exists, and in
  * what state.
  */
 export class SandboxLocations {
@@ -38,11 +41,9 @@ export class SandboxLocations {
     const kept = this.#kept.get(id)
     if (kept !== undefined) return kept.workspace_id === workspaceId ? kept : null
     const notices = this.#notices
-    const [row] = await sandboxOfWorkspace(this.#pool, id, workspaceId)
-    if (row === undefined) return null
-    const { workspace_id, agent_id, status, managed_by } = row
-    const location = { id, workspace_id, agent_id, status, managed_by }
-    if (HAS_RUN.has(status) && notices === this.#notices) this.#keep(location)
+    const [location] = await locationOfSandbox(this.#pool, id, workspaceId)
+    if (location === undefined) return null
+    if (HAS_RUN.has(location.status) && !location.is_held && notices === this.#notices) this.#keep(location)
     return location
   }
 

@@ -88,6 +88,8 @@ export class FakeAgentState {
   /** The bake of every sandbox here, and the bakes that the host has. */
   readonly bake = 'b'.repeat(64)
   readonly bakes = new Set<string>()
+  /** Whether its version can export a bake alone. */
+  knowsOnly = true
   /** Why no sandbox can move from here. */
   cannotMove: string | null = null
   /** Free bytes of its disk. */

@@ -2,14 +2,19 @@ import type { AgentRecord } from '@offshoot/contract/agent-api'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Handled } from './handled.ts'
 
-export function answer(response: ServerResponse, { status, body }: Handled, requestId: string | undefined): void {
-  const text = body === undefined ? '' : JSON.stringify(body)
+export function answer(
+  response: ServerResponse,
+  { status, body, headers }: Handled,
+  requestId: string | undefined,
+): void {
+  const content = Buffer.isBuffer(body) ? body : Buffer.from(body === undefined ? '' : JSON.stringify(body))
   response.writeHead(status, {
-    'content-type': 'application/json',
-    ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(text) }),
+    'content-type': Buffer.isBuffer(body) ? 'application/octet-stream' : 'application/json',
+    ...(status === 204 ? {} : { 'content-length': content.length }),
     'x-request-id': requestId,
+    ...headers,
   })
-  response.end(text)
+  response.end(content)
 }
 
 export async function readAll(request: IncomingMessage): Promise<string> {

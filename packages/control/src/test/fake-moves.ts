@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
-import { BAKE_MISSING } from '@offshoot/contract/agent-move'
-import type { FakeAgentState } from './fake-agent-state.ts'
-import { readAll } from './fake-answer.ts'
+import { BAKE_MISSING, ONLY_HEADER } from '@offshoot/contract/agent-move'
+import { type FakeAgentState, fakeSandbox } from './fake-agent-state.ts'
+import { fakeStream, headerOf } from './fake-move-stream.ts'
 import type { Handled } from './handled.ts'
 
 interface Moving {
@@ -27,7 +28,7 @@ const ALLOWED = new Set(['GET', 'DELETE'])
 
 /**
  * Answers requests about moves as a real agent does, and refuses what a moving sandbox refuses; `undefined` for other
- * requests. The stream of an export is the sandbox as JSON.
+ * requests. The stream of an export has no files.
  */
 export async function answerMoves(agent: Moving, asked: Asked): Promise<Handled | undefined> {
   const { method, url, workspaceId, request } = asked
@@ -40,8 +41,8 @@ export async function answerMoves(agent: Moving, asked: Asked): Promise<Handled 
     const isMoving = state.sandboxes.get(id)?.move !== undefined
     return !isMoving || ALLOWED.has(method) ? undefined : { status: 409, body: MOVING }
   }
-  const body = method === 'GET' ? '' : await readAll(request)
-  const step = action === 'settle' ? (JSON.parse(body) as { outcome: string }).outcome : action
+  const body = method === 'GET' ? Buffer.alloc(0) : await buffer(request).catch(() => Buffer.alloc(0))
+  const step = action === 'settle' ? (JSON.parse(body.toString()) as { outcome: string }).outcome : action
   const replaced = await agent.onMove(step, id)
   if (replaced !== undefined) return replaced
   const moved = move(state, { id, step, url, workspaceId, body })
@@ -53,26 +54,19 @@ interface Step {
   readonly step: string
   readonly url: URL
   readonly workspaceId: string | undefined
-  readonly body: string
+  readonly body: Buffer
 }
 
 function move(state: FakeAgentState, { id, step, url, workspaceId, body }: Step): Handled {
   const found = state.sandboxes.get(id)
   const moveId = url.searchParams.get('move_id') ?? ''
-  if (step === 'import') return arrive(state, found, JSON.parse(body) as Exported, moveId)
+  if (step === 'import') return arrive(state, { id, workspaceId, url, body }, found)
   if (found === undefined && step === 'gone') return { status: 204 }
   if (found === undefined || found.workspace_id !== workspaceId)
     return { status: 404, body: { error: 'sandbox not found' } }
-  if (step === 'export') return exported(state, found, moveId, url.searchParams.getAll('have'))
-  const asked = JSON.parse(body) as { move_id: string; outcome: string }
+  if (step === 'export') return exported(state, found, moveId, url)
+  const asked = JSON.parse(body.toString()) as { move_id: string; outcome: string }
   return step === 'leave' ? leave(state, found, asked.move_id) : settle(state, found, asked)
-}
-
-/** The records of the sandbox's log stay at the source. */
-interface Exported {
-  readonly sandbox: AgentSandbox
-  readonly bake: string
-  readonly hasBake: boolean
 }
 
 function leave(state: FakeAgentState, found: AgentSandbox, moveId: string): Handled {
@@ -83,23 +77,32 @@ function leave(state: FakeAgentState, found: AgentSandbox, moveId: string): Hand
   return { status: 200, body: { move_id: moveId, bytes: 1000, bake: { hash: state.bake, bytes: 500 } } }
 }
 
-function exported(state: FakeAgentState, found: AgentSandbox, moveId: string, have: readonly string[]): Handled {
+function exported(state: FakeAgentState, found: AgentSandbox, moveId: string, url: URL): Handled {
   if (found.move?.id !== moveId) return { status: 409, body: { error: 'conflict', detail: 'it is not moving' } }
-  const hasBake = !have.includes(state.bake)
-  return { status: 200, body: { sandbox: found, bake: state.bake, hasBake } satisfies Exported }
+  const hasBake = !url.searchParams.getAll('have').includes(state.bake)
+  const only = url.searchParams.get('only')
+  const body = fakeStream(found, moveId, state.bake, hasBake)
+  return { status: 200, body, ...(only !== null && state.knowsOnly && { headers: { [ONLY_HEADER]: only } }) }
 }
 
 function arrive(
   state: FakeAgentState,
+  { id, workspaceId, url, body }: Pick<Step, 'id' | 'workspaceId' | 'url' | 'body'>,
   found: AgentSandbox | undefined,
-  { sandbox, bake, hasBake }: Exported,
-  moveId: string,
 ): Handled {
+  const moveId = url.searchParams.get('move_id') ?? ''
   if (found !== undefined && found.move?.id !== moveId) return { status: 409, body: { error: 'conflict' } }
-  if (!hasBake && !state.bakes.has(bake)) return { status: 409, body: { error: 'conflict', detail: BAKE_MISSING } }
-  state.bakes.add(bake)
-  const arrived = { ...sandbox, last_seq: 0, move: { id: moveId, direction: 'arriving' } } as const
-  state.sandboxes.set(sandbox.id, arrived)
+  const header = headerOf(body)
+  if (header === null) return { status: 400, body: { error: 'the stream is damaged' } }
+  const { sandbox, bake } = header
+  if (header.move_id !== moveId || sandbox.id !== id || sandbox.workspace_id !== workspaceId)
+    return { status: 400, body: { error: 'the stream is of another sandbox or of another move' } }
+  if (!bake.is_included && !state.bakes.has(bake.hash))
+    return { status: 409, body: { error: 'conflict', detail: BAKE_MISSING } }
+  state.bakes.add(bake.hash)
+  const made = fakeSandbox(id, sandbox.workspace_id, sandbox.template, {})
+  const arrived = { ...made, status: 'hibernated', move: { id: moveId, direction: 'arriving' } } as const
+  state.sandboxes.set(id, arrived)
   return { status: 200, body: arrived }
 }
 

@@ -2,4 +2,5 @@
 export interface Handled {
   readonly status: number
   readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
 }

@@ -1,6 +1,7 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_copy_statements from '../fleet/copy-statements.ts'
 import type * as fleet_drain_statements from '../fleet/drain-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
 import type * as fleet_host_state_statements from '../fleet/host-state-statements.ts'
@@ -8,7 +9,9 @@ import type * as fleet_host_statements from '../fleet/host-statements.ts'
 import type * as fleet_move_statements from '../fleet/move-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
+import type * as fleet_recovery_statements from '../fleet/recovery-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
+import type * as fleet_stream_statements from '../fleet/stream-statements.ts'
 import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
 import type * as kinds_apps_certificates_own_certificate_statements from '../kinds/apps/certificates/own-certificate-statements.ts'
@@ -91,6 +94,22 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
 
+export type Of_fleet_copy_statements = [
+  Assert<Agreement<typeof fleet_copy_statements.copyById, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.copyHolding, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.beginCopies, { "id": string }, [number, readonly string[], number]>>,
+  Assert<Agreement<typeof fleet_copy_statements.noteCopying, { "id": string }, [string, string, number]>>,
+  Assert<Agreement<typeof fleet_copy_statements.noteStored, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.endCopy, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.takeCopy, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.noteSettled, {  }, [string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.noteSourceLost, {  }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof fleet_copy_statements.endStaleCopies, { "id": string }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof fleet_copy_statements.unsettledCopies, { "id": string }, [number, readonly string[], boolean]>>,
+  Assert<Agreement<typeof fleet_copy_statements.removeOldCopies, {  }, []>>,
+  Assert<Agreement<typeof fleet_copy_statements.countCopies, { "status": string; "count": Computed<number> }, []>>,
+]
+
 export type Of_fleet_drain_statements = [
   Assert<Agreement<typeof fleet_drain_statements.beginDrain, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_drain_statements.cancelDrain, { "id": string }, [string]>>,
@@ -126,7 +145,7 @@ export type Of_fleet_host_statements = [
 ]
 
 export type Of_fleet_move_statements = [
-  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null; "copy_id": string | null }, [string]>>,
   Assert<Agreement<typeof fleet_move_statements.beginMove, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.recordUnplaced, {  }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.noteLeft, { "id": string }, [string, string, number, number]>>,
@@ -140,13 +159,14 @@ export type Of_fleet_move_statements = [
   Assert<Agreement<typeof fleet_move_statements.noteCleaned, {  }, [string]>>,
   Assert<Agreement<typeof fleet_move_statements.unsettledMoves, { "id": string }, [number, readonly string[]]>>,
   Assert<Agreement<typeof fleet_move_statements.movingAmong, { "id": Computed<string> }, [readonly string[]]>>,
-  Assert<Agreement<typeof fleet_move_statements.endedMoves, { "id": string; "state": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_move_statements.endedMoves, { "id": Computed<string>; "is_elsewhere": Computed<boolean> }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_move_statements.knownMoves, { "id": Computed<string> }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_move_statements.removeOldMoves, {  }, []>>,
   Assert<Agreement<typeof fleet_move_statements.countMoves, { "status": string; "count": Computed<number> }, []>>,
 ]
 
 export type Of_fleet_reconcile_statements = [
-  Assert<Agreement<typeof fleet_reconcile_statements.rowsOfAgent, { "id": string; "status": string; "last_event_seq": number; "is_abandoned": Computed<boolean>; "is_moving": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_reconcile_statements.rowsOfAgent, { "id": string; "status": string; "last_event_seq": number; "is_abandoned": Computed<boolean>; "is_moving": Computed<boolean>; "is_held": Computed<boolean> }, [string, number]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.failOrphan, { "id": string }, [string, string, number]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.removeAbandoned, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_reconcile_statements.adoptStatus, { "id": string }, [string, string, number, string, number]>>,
@@ -167,9 +187,28 @@ export type Of_fleet_record_statements = [
   Assert<Agreement<typeof fleet_record_statements.applyPromoted, {  }, [readonly string[], string]>>,
 ]
 
+export type Of_fleet_recovery_statements = [
+  Assert<Agreement<typeof fleet_recovery_statements.recoverableCopies, { "id": string; "workspace_id": string; "agent_id": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "tried": Computed<readonly string[]> }, [number]>>,
+  Assert<Agreement<typeof fleet_recovery_statements.endWaitingMoves, {  }, [string]>>,
+  Assert<Agreement<typeof fleet_recovery_statements.beginRecovery, { "id": string }, [string, string]>>,
+]
+
 export type Of_fleet_sandbox_lookups = [
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
+  Assert<Agreement<typeof fleet_sandbox_lookups.locationOfSandbox, { "id": string; "workspace_id": string; "agent_id": string; "status": string; "managed_by": string | null; "is_held": Computed<boolean> }, [string, string]>>,
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxesOfWorkspaces, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [readonly string[], readonly string[]]>>,
+]
+
+export type Of_fleet_stream_statements = [
+  Assert<Agreement<typeof fleet_stream_statements.insertStream, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_stream_statements.noteChunk, { "id": string }, [string, number, number]>>,
+  Assert<Agreement<typeof fleet_stream_statements.noteBakeStored, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_stream_statements.storedBake, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_stream_statements.streamsOfCopy, { "id": string; "workspace_id": string; "chunks": number; "is_bake": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof fleet_stream_statements.dropUnneededBakes, { "id": string }, []>>,
+  Assert<Agreement<typeof fleet_stream_statements.droppedStreams, { "id": string }, [number]>>,
+  Assert<Agreement<typeof fleet_stream_statements.droppedStream, { "id": string; "workspace_id": string; "chunks": number }, [string]>>,
+  Assert<Agreement<typeof fleet_stream_statements.removeStream, {  }, [string]>>,
 ]
 
 export type Of_kinds_apps_certificates_certificate_statements = [

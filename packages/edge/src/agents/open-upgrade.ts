@@ -4,13 +4,15 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { sendUpgrade } from '@offshoot/kit/http-upgrades'
-import { connectToPeer } from '@offshoot/kit/mutual-tls'
+import { connectToPeer, type Peer } from '@offshoot/kit/mutual-tls'
 import { startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import type { Agent } from './agent.ts'
 
 /** Milliseconds that requests wait for an agent that restarts. */
 const AGENT_AWAY_MS = 10_000
 const RETRY_MS = 100
+/** Milliseconds to open a connection, with TLS. A host that is cut off gives no error. */
+const CONNECT_MS = 5_000
 /** Maximum characters to read of a refusal. */
 const MAX_REFUSAL_CHARS = 16 * 1024
 
@@ -78,7 +80,7 @@ async function openOnce(
   const send = peer.tls === null ? httpRequest : httpsRequest
   const request = send(`${url}${path}`, {
     // The end of one direction must not close the other.
-    createConnection: () => connectToPeer(peer, { allowHalfOpen: true }),
+    createConnection: () => connectInTime(peer),
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,
@@ -106,6 +108,15 @@ async function openOnce(
   } finally {
     span?.end()
   }
+}
+
+function connectInTime(peer: Peer): Socket {
+  const socket = connectToPeer(peer, { allowHalfOpen: true })
+  const late = () => socket.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
+  const timer = setTimeout(late, CONNECT_MS)
+  socket.once(peer.tls === null ? 'connect' : 'secureConnect', () => clearTimeout(timer))
+  socket.once('close', () => clearTimeout(timer))
+  return socket
 }
 
 async function readRefusal(response: IncomingMessage): Promise<PortRefused> {

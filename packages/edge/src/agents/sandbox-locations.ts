@@ -43,6 +43,9 @@ export class SandboxLocations {
     this.#agents = new Set(agents)
   }
 
+  /** Asks control for the address of the agent that may wake a sandbox; `null`: there is none. */
+  askRelease: (id: SandboxId) => Promise<string | null> = async () => null
+
   /** Called with the sandboxes of a host that has been removed. */
   onRemoved: (ids: ReadonlySet<SandboxId>) => void = () => undefined
 
@@ -81,6 +84,19 @@ export class SandboxLocations {
       this.#questions.delete(id)
       done()
     }
+  }
+
+  /**
+   * The agent that may wake the sandbox, according to control. Another host than the known one is believed, because control
+   * says so and not the host.
+   * @throws if control cannot be asked
+   */
+  async release(id: SandboxId): Promise<Agent | null> {
+    const url = await this.askRelease(id)
+    const agent = [...this.#agents].find((each) => each.url === url)
+    const known = this.#locations.get(id)
+    if (agent !== undefined && known !== undefined) this.#locations.set(id, { ...known, agent })
+    return agent ?? null
   }
 
   /** The agent does not have the sandbox any more. */

@@ -4,7 +4,9 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { type Dispatcher, Pool } from 'undici'
 import type { Agent } from '../agents/agent.ts'
 import { type GuestPort, openPort } from '../agents/open-port.ts'
+import { openReleased } from '../agents/open-released.ts'
 import { PortRefused } from '../agents/open-upgrade.ts'
+import type { SandboxLocations } from '../agents/sandbox-locations.ts'
 
 /** Maximum pools. Beyond it the least recently used one is closed. */
 const MAX_POOLS = 2_000
@@ -38,6 +40,7 @@ export interface GuestPoolsOptions {
   /** Maximum concurrent connections to one port. */
   readonly connections: number
   readonly wakeMs: number
+  readonly locations: SandboxLocations
   /** Called if an agent refuses a connection because the sandbox is private. */
   readonly onPrivate: (id: SandboxId) => void
   /** Called if an agent does not have the sandbox. @returns the agent that has it; `null`: none */
@@ -51,8 +54,10 @@ export class GuestPools {
   readonly #wakeMs: number
   readonly #onPrivate: (id: SandboxId) => void
   readonly #findAgain: GuestPoolsOptions['findAgain']
+  readonly #locations: SandboxLocations
 
-  constructor({ connections, wakeMs, onPrivate, findAgain }: GuestPoolsOptions) {
+  constructor({ connections, wakeMs, locations, onPrivate, findAgain }: GuestPoolsOptions) {
+    this.#locations = locations
     this.#connections = connections
     this.#wakeMs = wakeMs
     this.#onPrivate = onPrivate
@@ -121,7 +126,7 @@ export class GuestPools {
     const { agent, sandboxId, port } = target
     const deadline = Deadline.after(this.#wakeMs, `port ${port} of ${sandboxId}`)
     try {
-      return await openPort(target, deadline)
+      return await openReleased(this.#locations, target, (now) => openPort({ ...target, agent: now }, deadline))
     } catch (error) {
       if (!(error instanceof PortRefused)) throw error
       if (error.status === 403) this.#onPrivate(sandboxId)

@@ -18,6 +18,7 @@ import type { Logger } from 'pino'
 import type { OpenVisits } from '../access/open-visits.ts'
 import type { PrivateAccess } from '../access/private-access.ts'
 import { type GuestPort, openPort } from '../agents/open-port.ts'
+import { openReleased } from '../agents/open-released.ts'
 import { PortRefused } from '../agents/open-upgrade.ts'
 import type { SandboxLocation, SandboxLocations } from '../agents/sandbox-locations.ts'
 import type { AppLoad, UnderWay } from '../apps/app-load.ts'
@@ -242,7 +243,8 @@ export class Preview {
   }
 
   #open(guest: GuestPort): Promise<Socket> {
-    return openPort(guest, Deadline.after(this.#options.wakeMs, `port ${guest.port} of ${guest.sandboxId}`))
+    const deadline = Deadline.after(this.#options.wakeMs, `port ${guest.port} of ${guest.sandboxId}`)
+    return openReleased(this.#options.locations, guest, (agent) => openPort({ ...guest, agent }, deadline))
   }
 
   #refuse(found: Found | Idle, request: VisitorRequest, response: VisitorResponse, error: unknown): void {

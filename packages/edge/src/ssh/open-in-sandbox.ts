@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { SandboxLocations } from '../agents/sandbox-locations.ts'
+import { openReleased } from '../agents/open-released.ts'
 import { type AgentAway, openUpgrade, PortRefused, type WantedUpgrade } from '../agents/open-upgrade.ts'
 import type { Agent } from '../agents/agent.ts'
 import type { AdmittedClient } from './admitted-client.ts'
@@ -34,7 +35,9 @@ export async function openInSandbox(
   const agent = await agentOf(door)
   const deadline = Deadline.after(door.wakeMs, `a connection to ${door.client.sandboxId}`)
   try {
-    return await openUpgrade(agent, { ...wanted, token: () => door.client.grant() }, deadline)
+    const upgrade = { ...wanted, token: () => door.client.grant() }
+    const { sandboxId } = door.client
+    return await openReleased(door.locations, { agent, sandboxId }, (now) => openUpgrade(now, upgrade, deadline))
   } catch (error) {
     // It may have moved to another agent: the next connection looks again.
     if (error instanceof PortRefused && error.status === 404) door.locations.forget(door.client.sandboxId)

@@ -17,6 +17,8 @@ export class FakeAgent {
   readonly sandboxes = new Map<string, AgentSandbox>()
   /** Number of requested port streams, including refused ones. */
   opened = 0
+  /** Sandboxes that a stored copy keeps from waking. */
+  readonly held = new Set<string>()
   /** Called before each stream. A status refuses the stream. */
   onOpen: (id: string, port: number) => Promise<number | null> | number | null = () => null
   readonly #followers = new Set<ServerResponse>()
@@ -137,6 +139,11 @@ export class FakeAgent {
     const isAdmitted = request.headers[ADMITTED_HEADER] !== undefined
     const isClosed = !isAdmitted && this.sandboxes.get(id)?.visibility === 'private'
     const refusal = isKnown ? ((await this.onOpen(id, Number(port))) ?? (isClosed ? 403 : null)) : 404
+    if (refusal === null && this.held.has(id)) {
+      const text = JSON.stringify({ error: 'sandbox is moving to another host' })
+      socket.end(`HTTP/1.1 409 No\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`)
+      return
+    }
     if (refusal !== null) {
       socket.end(`HTTP/1.1 ${refusal} No\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`)
       return

@@ -22,6 +22,8 @@ export class FakeControl {
   hosts: readonly EdgeHost[] = []
   /** Signs the certificates of edges. Absent: control refuses. */
   authority: CertificateAuthority | undefined
+  /** Answers an edge that asks for a sandbox to be released: the address of its agent. */
+  onRelease: (id: string) => string | null = () => null
   readonly #hostStreams = new Set<ServerResponse>()
   #reads = 0
   /** Load reports received, the newest last. */
@@ -89,6 +91,8 @@ export class FakeControl {
     const verified = await jwtVerify(token, Buffer.from(SECRET, 'base64')).catch(() => null)
     const known = verified?.protectedHeader.kid === EDGE_KEY_ID
     const asked = this.apps.find(({ id }) => url === `${EDGE_APPS_PATH}/${id}`)
+    const [, id] = /^\/internal\/sandboxes\/([^/]+)\/release$/.exec(url ?? '') ?? []
+    const released = id === undefined ? null : this.onRelease(id)
     if (known && url === EDGE_LOAD_PATH) {
       this.loads.push((await json(request)) as EdgeLoad)
       response.writeHead(204).end()
@@ -109,6 +113,8 @@ export class FakeControl {
       const certificate = await this.authority.sign(body.request, EDGE_NAME, 3_600)
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ certificate, authority: this.authority.certificate }))
+    } else if (known && released !== null) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ agent_url: released }))
     } else if (known && asked !== undefined) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(this.#read(asked)))
     } else response.writeHead(404).end()

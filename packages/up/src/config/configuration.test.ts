@@ -99,13 +99,15 @@ describe('configuration', () => {
     expect(edgeConfiguration(ordered)).toMatchObject({ acme })
   })
 
-  it('tells the agent alone where objects are stored, and the key that encrypts them', () => {
-    expect(agentConfiguration(inputs)).not.toHaveProperty('objects')
+  it('tells the agent and control where objects are stored, and the key that encrypts them', () => {
+    for (const configuration of [agentConfiguration, controlConfiguration])
+      expect(configuration(inputs)).not.toHaveProperty('objects')
     const s3 = { endpoint: 'https://s3', bucket: 'copies', access_key_id: 'id', secret_access_key: 'hidden' }
     const objects = objectStore.parse({ s3 })
     const chosen = { ...inputs, settings: { ...inputs.settings, objects } }
-    expect(agentConfiguration(chosen).objects).toEqual({ store: objects, key: inputs.objectsKey })
-    expect(JSON.stringify([controlConfiguration(chosen), edgeConfiguration(chosen)])).not.toContain('hidden')
+    for (const configuration of [agentConfiguration, controlConfiguration])
+      expect(configuration(chosen).objects).toEqual({ store: objects, key: inputs.objectsKey })
+    expect(JSON.stringify(edgeConfiguration(chosen))).not.toContain('hidden')
   })
 
   it('refuses a secret that is too short', () => {

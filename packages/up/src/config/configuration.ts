@@ -145,7 +145,7 @@ export function joinedAgentConfiguration(
 
 export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig {
   const { layout, ports } = inputs
-  const { objects: _ofTheAgent, ...settings } = inputs.settings
+  const { objects, ...settings } = inputs.settings
   return controlConfig.parse({
     listen: { host: HOST, port: ports.control },
     public_url: baseUrl(ports),
@@ -158,6 +158,7 @@ export function controlConfiguration(inputs: ConfigurationInputs): ControlConfig
     databases: { host: HOST, port: ports.databases, suffix: inputs.databaseSuffix },
     ssh: sshAddressOf(inputs),
     ...settings,
+    ...(objects && { objects: { store: objects, key: inputs.objectsKey } }),
     // Environment variables override settings.json.
     limits: { ...settings.limits, ...inputs.limits },
     operator_key_sha256: operatorKeyHash(inputs.operatorKey),

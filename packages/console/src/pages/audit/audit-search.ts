@@ -86,6 +86,7 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.drain_begun': false,
   'host.drained': false,
   'sandbox.moved': true,
+  'sandbox.recovered': true,
   'host.updated': false,
   'keys.rotated': false,
   'account.deleted': false,

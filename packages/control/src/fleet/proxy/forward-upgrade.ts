@@ -29,7 +29,7 @@ export async function forwardUpgrade(
     reply.headers({ connection: 'upgrade', upgrade: 'websocket' })
     throw new ApiError('upgradeRequired')
   }
-  const client = agentOf(control, route, request)
+  const client = await agentOf(control, route, request)
   const hangUp = hangUpSignal(request, reply)
   const answer = await client
     .upgrade({

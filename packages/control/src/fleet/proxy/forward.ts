@@ -26,7 +26,7 @@ export async function forward(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const client = agentOf(control, route, request)
+  const client = await agentOf(control, route, request)
   const hangUp = hangUpSignal(request, reply)
   const body = request.body instanceof Readable ? request.body : undefined
   const answer = await client

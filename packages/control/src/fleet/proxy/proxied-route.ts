@@ -24,6 +24,6 @@ export function takesQueryToken({ method, kind, docs }: ProxiedRoute): boolean {
 const WITHOUT_GUEST: ReadonlySet<SandboxLocation['status']> = new Set(['creating', 'failed'])
 
 /** The cached place may be stale, so control refuses only what it certainly rules out. The agent decides the rest. */
-export function isRuledOut({ needs }: ProxiedRoute, { status }: SandboxLocation): boolean {
+export function isRuledOut({ needs }: Pick<ProxiedRoute, 'needs'>, { status }: SandboxLocation): boolean {
   return needs === 'guest' && WITHOUT_GUEST.has(status)
 }

@@ -1,9 +1,14 @@
+import { releaseSandbox } from './release-sandbox.ts'
 import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
+import { countCopies } from '../../fleet/copy-statements.ts'
 import { countMoves, removeOldMoves } from '../../fleet/move-statements.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
-import { lane } from '../../platform/jobs/task.ts'
+import { type Lane, lane } from '../../platform/jobs/task.ts'
+import { copySandboxes } from './copies/copy-sandboxes.ts'
+import { deleteStreams } from './copies/delete-streams.ts'
+import { planCopies } from './copies/plan-copies.ts'
 import { deleteSandbox } from './delete-sandbox.ts'
 import { emptiedOrgs } from './deleted-orgs.ts'
 import { getEvents } from './events/get-events.ts'
@@ -22,6 +27,7 @@ import { removeOldLineage } from './lineage/lineage-statements.ts'
 import { getLanguages } from './lsp/get-languages.ts'
 import { removeOldLinks } from './links/link-statements.ts'
 import { drainHosts } from './moves/drain-hosts.ts'
+import { recoverLost } from './moves/recover-lost.ts'
 import { moveSandboxes } from './moves/move-sandboxes.ts'
 import { portLinkRoutes } from './links/port-link-routes.ts'
 import { deletePorts } from './ports/delete-ports.ts'
@@ -50,6 +56,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     getLineage(app, control)
     patchSandbox(app, control)
     deleteSandbox(app, control)
+    releaseSandbox(app, control)
     postExec(app, control)
     transitionRoutes(app, control)
     lifecycleRoutes(app, control)
@@ -80,6 +87,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     lane('timeouts', [hibernateTimedOut(control)], { atOnce: 16, pollMs: 500 }),
     // A copy may take long, and must not delay anything else.
     lane('moves', [moveSandboxes(control)], { atOnce: 8 }),
+    copies(control),
     lane('objects', [
       unusedSnapshots(control),
       emptiedOrgs(control),
@@ -94,5 +102,15 @@ export const sandboxes: Kind<SandboxesContext> = {
     addStatusGauge(registry, 'offshoot_sandbox_moves', 'Moves of sandboxes to other hosts under way, by status', () =>
       countMoves(pool),
     )
+    addStatusGauge(registry, 'offshoot_sandbox_copies', 'Copies of sandboxes in the object store, by status', () =>
+      countCopies(pool),
+    )
   },
+}
+
+/** A copy may take long. Without an object store, there are only earlier ones to give up. */
+function copies(control: SandboxesContext): Lane {
+  const always = [copySandboxes(control), deleteStreams(control)]
+  if (control.storedStreams === null) return lane('copies', always, { atOnce: 4 })
+  return lane('copies', [...always, planCopies(control), recoverLost(control)], { atOnce: 8, pollMs: 1_000 })
 }

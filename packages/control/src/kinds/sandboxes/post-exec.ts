@@ -1,5 +1,4 @@
 import { backgroundStarted } from '@offshoot/contract/background-exec'
-import { ApiError } from '@offshoot/contract/errors'
 import { execBody, execResult } from '@offshoot/contract/exec'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Dispatcher } from 'undici'
@@ -7,7 +6,7 @@ import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { locationOf } from '../../fleet/admitted-sandbox.ts'
 import { parseBody } from '../../platform/http/body.ts'
 import { hangUpSignal } from '../../platform/http/hang-up.ts'
-import { refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
+import { agentOf, refuseForwarded, unexpectedAnswer } from '../../fleet/proxy/agent-of.ts'
 import { PASSED_ON_STATUSES } from '../../fleet/proxy/passed-on-statuses.ts'
 import { MAX_REFUSAL_BYTES, readBeginning } from '../../platform/http/bounded-body.ts'
 
@@ -50,13 +49,11 @@ export function postExec(app: FastifyInstance, control: SandboxesContext): void 
     handler: async (request, reply) => {
       const location = locationOf(request)
       parseBody(request, execBody)
-      if (location.status === 'creating' || location.status === 'failed') throw new ApiError('sandboxNotRunning')
-      const agent = control.fleet.byId(location.agent_id)
-      if (agent === undefined) throw new ApiError('agentUnreachable')
+      const agent = await agentOf(control, { needs: 'guest' }, request)
       const hangUp = hangUpSignal(request, reply)
       // Forwards the caller's own bytes. They have been validated, and serializing them again would only cost time.
       const body = request.body as Buffer
-      const answer = await agent.client
+      const answer = await agent
         .exec(location.id, location.workspace_id, request.id, body, hangUp)
         .catch((error: unknown) => refuseForwarded(error, hangUp))
       return passOn(request, reply, answer)

@@ -88,6 +88,7 @@ describe('migrate', () => {
       '0067-lost-hosts',
       '0068-host-labels',
       '0069-sandbox-moves',
+      '0070-sandbox-copies',
       '0074-own-certificate',
     ])
   })

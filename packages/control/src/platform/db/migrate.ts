@@ -52,6 +52,7 @@ import * as hostTokens from './migrations/0066-host-tokens.ts'
 import * as lostHosts from './migrations/0067-lost-hosts.ts'
 import * as hostLabels from './migrations/0068-host-labels.ts'
 import * as sandboxMoves from './migrations/0069-sandbox-moves.ts'
+import * as sandboxCopies from './migrations/0070-sandbox-copies.ts'
 import * as ownCertificate from './migrations/0074-own-certificate.ts'
 
 const QUIET = new Logger(() => () => undefined)
@@ -109,6 +110,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0067-lost-hosts': lostHosts,
   '0068-host-labels': hostLabels,
   '0069-sandbox-moves': sandboxMoves,
+  '0070-sandbox-copies': sandboxCopies,
   '0074-own-certificate': ownCertificate,
 }
 

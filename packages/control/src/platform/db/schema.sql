@@ -765,6 +765,39 @@ create table "removed_objects" (
 
 CREATE INDEX removed_objects_oldest_idx ON public.removed_objects USING btree (removed_at);
 
+create table "sandbox_copies" (
+  id uuid not null default gen_random_uuid(),
+  sandbox_id uuid not null,
+  workspace_id uuid not null,
+  agent_id text not null,
+  state text not null,
+  reason text,
+  bake text,
+  bake_stream_id uuid,
+  source_seq bigint,
+  is_source_lost boolean not null default false,
+  is_settled boolean not null default false,
+  created_at timestamp(3) with time zone not null default now(),
+  stored_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  constraint sandbox_copies_check CHECK (((state = ANY (ARRAY['taken'::text, 'ended'::text])) = (ended_at IS NOT NULL))),
+  constraint sandbox_copies_check1 CHECK (((ended_at IS NOT NULL) = (reason IS NOT NULL))),
+  constraint sandbox_copies_check2 CHECK (((ended_at IS NOT NULL) OR (NOT is_settled))),
+  constraint sandbox_copies_state_check CHECK ((state = ANY (ARRAY['leaving'::text, 'copying'::text, 'stored'::text, 'taken'::text, 'ended'::text]))),
+  constraint sandbox_copies_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint sandbox_copies_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX sandbox_copies_agent_idx ON public.sandbox_copies USING btree (agent_id) WHERE (NOT is_settled);
+
+CREATE INDEX sandbox_copies_bake_idx ON public.sandbox_copies USING btree (workspace_id, bake) WHERE (ended_at IS NULL);
+
+CREATE INDEX sandbox_copies_ended_idx ON public.sandbox_copies USING btree (ended_at);
+
+CREATE INDEX sandbox_copies_sandbox_idx ON public.sandbox_copies USING btree (sandbox_id, ended_at);
+
+CREATE UNIQUE INDEX sandbox_copies_held_idx ON public.sandbox_copies USING btree (sandbox_id) WHERE (NOT is_settled);
+
 create table "sandbox_creates" (
   sandbox_id uuid not null,
   workspace_id uuid not null,
@@ -792,6 +825,7 @@ create table "sandbox_moves" (
   created_at timestamp(3) with time zone not null default now(),
   committed_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
+  copy_id uuid,
   constraint sandbox_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
   constraint sandbox_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
   constraint sandbox_moves_check2 CHECK (((state = ANY (ARRAY['committed'::text, 'done'::text])) = (committed_at IS NOT NULL))),
@@ -857,6 +891,7 @@ create table "sandboxes" (
   timeout_begun_at timestamp(3) with time zone,
   timeout_failed_at timestamp(3) with time zone,
   visibility text not null default 'public'::text,
+  hibernated_at timestamp(3) with time zone,
   constraint sandboxes_boot_mode_check CHECK ((boot_mode = ANY (ARRAY['cold'::text, 'snapshot'::text, 'pool'::text, 'fork'::text]))),
   constraint sandboxes_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint sandboxes_expires_at_check CHECK (
@@ -880,6 +915,8 @@ CREATE INDEX sandboxes_credit_idx ON public.sandboxes USING btree (workspace_id)
 CREATE INDEX sandboxes_deletion_idx ON public.sandboxes USING btree (deletion_due_at) WHERE (deletion_due_at IS NOT NULL);
 
 CREATE INDEX sandboxes_expiry_idx ON public.sandboxes USING btree (expires_at) WHERE (deletion_due_at IS NULL);
+
+CREATE INDEX sandboxes_hibernated_idx ON public.sandboxes USING btree (hibernated_at) WHERE (hibernated_at IS NOT NULL);
 
 CREATE INDEX sandboxes_newest_idx ON public.sandboxes USING btree (workspace_id, created_at DESC, id DESC);
 
@@ -981,6 +1018,27 @@ create table "ssh_service_keys" (
   constraint ssh_service_keys_purpose_check CHECK ((purpose = ANY (ARRAY['host'::text, 'authority'::text]))),
   constraint ssh_service_keys_pkey PRIMARY KEY (purpose)
 );
+
+create table "stored_streams" (
+  id uuid not null default gen_random_uuid(),
+  workspace_id uuid not null,
+  copy_id uuid not null,
+  bake text,
+  state text not null default 'storing'::text,
+  chunks integer not null default 0,
+  bytes bigint not null default 0,
+  reason text,
+  created_at timestamp(3) with time zone not null default now(),
+  deletion_due_at timestamp(3) with time zone,
+  constraint stored_streams_check CHECK (((state = 'dropped'::text) = (deletion_due_at IS NOT NULL))),
+  constraint stored_streams_check1 CHECK (((state = 'dropped'::text) = (reason IS NOT NULL))),
+  constraint stored_streams_state_check CHECK ((state = ANY (ARRAY['storing'::text, 'stored'::text, 'dropped'::text]))),
+  constraint stored_streams_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX stored_streams_copy_idx ON public.stored_streams USING btree (copy_id);
+
+CREATE UNIQUE INDEX stored_streams_bake_idx ON public.stored_streams USING btree (workspace_id, bake) WHERE (state = 'stored'::text);
 
 create table "template_builds" (
   id uuid not null,

@@ -3,6 +3,7 @@ import { EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH } from '@offshoot/contract/edge-
 import { EDGE_SSH_ADMISSIONS_PATH, EDGE_SSH_HOST_KEY_PATH } from '@offshoot/contract/edge-ssh'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
 import { HOST_CERTIFICATE_PATH, HOST_JOIN_PATH } from '@offshoot/contract/host-enrolment'
+import { releasePath } from '@offshoot/contract/sandbox-release'
 import { PREVIEW_CHECKS_PATH, PREVIEW_ENTRY_PATH, PREVIEW_PASSES_PATH } from '@offshoot/contract/preview-access'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { z } from 'zod'
@@ -79,6 +80,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   EDGE_SSH_HOST_KEY_PATH,
   EDGE_HOSTS_PATH,
   EDGE_CERTIFICATE_PATH,
+  releasePath(':id'),
   HOST_JOIN_PATH,
   HOST_CERTIFICATE_PATH,
   `${EDGE_CERTIFICATES_PATH}/:domain`,

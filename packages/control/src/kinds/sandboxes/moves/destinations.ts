@@ -1,8 +1,14 @@
 import type { WorkspaceId } from '@offshoot/contract/ids'
-import type { KnownAgent } from '../../../fleet/agent-directory.ts'
 import type { Fleet } from '../../../fleet/fleet.ts'
 import type { DrainableSandbox } from '../../../fleet/drain-statements.ts'
 import { type Candidate, isOpen, isWilling, ranked } from '../../../fleet/placement/candidates.ts'
+
+/** What the source is, or was when it answered last. */
+interface Placed {
+  readonly agent_id: string
+  readonly accelerator: string | null
+  readonly qemu_version: string | null
+}
 
 /**
  * The hosts that may take a sandbox, best first. Placement decides as for a new sandbox, but the copy can bring what its
@@ -11,15 +17,14 @@ import { type Candidate, isOpen, isWilling, ranked } from '../../../fleet/placem
  */
 export function destinations(
   { agents, rules }: Fleet,
-  source: KnownAgent,
-  { workspace_id: workspaceId, tried }: DrainableSandbox,
+  source: Placed,
+  { workspace_id: workspaceId, tried }: Pick<DrainableSandbox, 'workspace_id' | 'tried'>,
 ): Candidate[] {
-  const there = source.info
   const fitting = rules
     .allowed(agents, workspaceId as WorkspaceId)
     .filter(isOpen)
-    .filter(({ info }) => info.accelerator === there?.accelerator && info.agent_id !== there.agent_id)
+    .filter(({ info }) => info.accelerator === source.accelerator && info.agent_id !== source.agent_id)
     .filter((agent) => isWilling(agent) && !tried.includes(agent.info.agent_id))
-  const isAlike = ({ info }: Candidate) => info.qemu_version === there?.qemu_version
+  const isAlike = ({ info }: Candidate) => info.qemu_version === source.qemu_version
   return ranked(fitting).toSorted((a, b) => Number(isAlike(b)) - Number(isAlike(a)))
 }

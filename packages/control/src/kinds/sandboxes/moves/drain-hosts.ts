@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { KnownAgent } from '../../../fleet/agent-directory.ts'
+import type { AgentInfo } from '@offshoot/contract/agent-api'
 import {
   drainableSandboxes,
   type DrainingHost,
@@ -32,14 +32,14 @@ export function drainHosts(control: SandboxesContext): RecurringTask {
         signal.throwIfAborted()
         // A host that does not answer can give nothing away, and tells when it is back.
         const source = control.fleet.byId(host.id)
-        if (source?.isReachable === true) await drain(control, host, source)
+        if (source?.isReachable === true && source.info !== null) await drain(control, host, source.info)
       }
       return hosts.length === 0 ? null : EVERY_MS
     },
   }
 }
 
-async function drain(control: SandboxesContext, host: DrainingHost, source: KnownAgent): Promise<void> {
+async function drain(control: SandboxesContext, host: DrainingHost, source: AgentInfo): Promise<void> {
   const { pool } = control.database
   const next = await drainableSandboxes(pool, host.id, MAX_AT_ONCE)
   for (const sandbox of next.slice(0, Math.max(0, MAX_AT_ONCE - host.open))) {

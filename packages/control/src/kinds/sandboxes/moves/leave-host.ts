@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { registeredError } from '@offshoot/contract/errors'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
-import { bakesOf, leave } from '../../../fleet/move-calls.ts'
+import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { bakesOf, leave, reasonOf } from '../../../fleet/move-calls.ts'
 import { noteLeft } from '../../../fleet/move-statements.ts'
 import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { look, move as change } from '../../../fleet/sandbox-calls.ts'
-import { agentOf, giveUp, type MoveRun } from './move-context.ts'
+import { giveUp, type MoveRun } from './move-context.ts'
 
 /** A request may wake the sandbox between its hibernation and its leave. */
 const MAX_HIBERNATIONS = 5
@@ -76,9 +77,4 @@ async function hibernate({ control, subject, move }: MoveRun, source: AgentClien
 
 async function isAwake({ subject }: MoveRun, source: AgentClient): Promise<boolean> {
   return (await look(source, { ...subject, requestId: randomUUID() })).status !== 'hibernated'
-}
-
-/** The host's own words. */
-export function reasonOf({ body }: AgentRefused): string {
-  return body.detail ?? body.error
 }

@@ -1,5 +1,3 @@
-import type { AgentClient } from '../../../fleet/agent-client.ts'
-import { retiredAgent } from '../../../fleet/agent-statements.ts'
 import { giveUpMove, type MoveRow } from '../../../fleet/move-statements.ts'
 import type { Subject } from '../../../fleet/sandbox-calls.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
@@ -11,16 +9,6 @@ export interface MoveRun {
   readonly subject: Subject
   /** Aborts when the process stops, or no longer holds the job. */
   readonly signal: AbortSignal
-}
-
-/** `gone`: an operator has removed the host. `away`: it does not answer now. */
-export type AgentOrNone = AgentClient | 'gone' | 'away'
-
-export async function agentOf({ fleet, database }: SandboxesContext, agentId: string): Promise<AgentOrNone> {
-  const agent = fleet.byId(agentId)
-  if (agent?.isReachable === true) return agent.client
-  const [retired] = await retiredAgent(database.pool, agentId)
-  return retired === undefined ? 'away' : 'gone'
 }
 
 /**

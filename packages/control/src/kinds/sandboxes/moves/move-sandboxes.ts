@@ -6,8 +6,9 @@ import type { RowTask } from '../../../platform/jobs/task.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
 import { copyToHost } from './copy-to-host.ts'
 import { leaveHost } from './leave-host.ts'
+import { restoreCopy } from './restore-copy.ts'
 import type { MoveRun } from './move-context.ts'
-import { clean, finish, takeBack } from './settle-hosts.ts'
+import { clean, finish, takeBack, takeBackNothing } from './settle-hosts.ts'
 
 /** Seconds between two runs of the job of a move that does not get on. */
 const RETRY_SECONDS = 10
@@ -64,5 +65,8 @@ function isOfHost(error: unknown): boolean {
 /** `null`: everything is done. */
 function nextStep(move: MoveRow): ((run: MoveRun) => Promise<boolean>) | null {
   if (move.finished_at !== null) return move.left_behind === null ? null : clean
-  return STEPS[move.state]
+  const { copy_id: copyId, state } = move
+  if (copyId !== null && state === 'copying') return (run) => restoreCopy(run, copyId)
+  if (copyId !== null && state === 'failed') return takeBackNothing
+  return STEPS[state]
 }

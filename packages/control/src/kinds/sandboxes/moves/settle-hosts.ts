@@ -2,13 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SettleOutcome } from '@offshoot/contract/agent-move'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
+import { agentOf } from '../../../fleet/agent-or-none.ts'
 import { settle } from '../../../fleet/move-calls.ts'
 import { finishFailedMove, finishMove, noteCleaned } from '../../../fleet/move-statements.ts'
 import { applyAnswer } from '../../../fleet/apply-answer.ts'
 import { move as change } from '../../../fleet/sandbox-calls.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { sandboxById } from '../model/sandbox-statements.ts'
-import { agentOf, type MoveRun } from './move-context.ts'
+import type { MoveRun } from './move-context.ts'
 
 /**
  * Milliseconds after the commit for which the source keeps its copy, so that it answers those who still ask there that
@@ -50,6 +51,12 @@ export async function takeBack(run: MoveRun): Promise<boolean> {
   return true
 }
 
+/** The take-over of a lost host's sandbox was given up before the commit: the stored copy is as it was. */
+export async function takeBackNothing({ control, move }: MoveRun): Promise<boolean> {
+  await finishFailedMove(control.database.pool, move.id)
+  return true
+}
+
 /** Removes the copy that is not the sandbox. It can never wake. @returns whether to go on */
 export async function clean(run: MoveRun): Promise<boolean> {
   const { control, move, signal } = run
@@ -57,15 +64,17 @@ export async function clean(run: MoveRun): Promise<boolean> {
   if (agent === 'away') return false
   const waitMs = KEPT_MS - (move.committed_ms ?? KEPT_MS)
   if (waitMs > 0) await delay(waitMs, undefined, { signal })
-  if (agent !== 'gone') await told(run, agent, 'gone')
+  // A host that was lost knows the stored copy, and no move.
+  const isSource = move.left_behind === move.from_agent
+  if (agent !== 'gone') await told(run, agent, 'gone', (isSource ? move.copy_id : null) ?? move.id)
   await noteCleaned(control.database.pool, move.id)
   return true
 }
 
 /** @returns false if the host does not have the sandbox, or does not move it */
-async function told({ move, subject }: MoveRun, agent: AgentClient, outcome: SettleOutcome): Promise<boolean> {
+async function told(run: MoveRun, agent: AgentClient, outcome: SettleOutcome, id = run.move.id): Promise<boolean> {
   try {
-    await settle(agent, subject, move.id, outcome)
+    await settle(agent, run.subject, id, outcome)
     return true
   } catch (error) {
     if (error instanceof AgentRefused && (error.status === 404 || error.status === 409)) return false

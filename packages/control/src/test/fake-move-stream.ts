@@ -1,0 +1,52 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
+import { MOVE_BEGIN, MOVE_END, moveHeader, type MoveHeader } from '@offshoot/contract/move-stream'
+
+/** The stream of a sandbox without files. */
+export function fakeStream(sandbox: AgentSandbox, moveId: string, bake: string, hasBake: boolean): Buffer {
+  const { id, workspace_id, template, cpu, memory_mb, guest_ip, boot_ms, boot_mode, visibility } = sandbox
+  const header = moveHeader.parse({
+    format: 1,
+    move_id: moveId,
+    sandbox: {
+      id,
+      workspace_id,
+      template,
+      cpu,
+      memory_mb,
+      guest_ip,
+      boot_ms,
+      boot_mode,
+      visibility,
+      created_at: new Date(0).toISOString(),
+      from_snapshot: null,
+      parent_id: null,
+      fork_tree_id: null,
+      persistent: true,
+      idle_timeout_seconds: 60,
+      run_as: {},
+      egress: 'internet',
+      limits: null,
+    },
+    memory: null,
+    layers: 0,
+    bake: { hash: bake, is_included: hasBake },
+    disk_bytes: 0,
+    files: [],
+  })
+  const text = Buffer.from(JSON.stringify(header))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(text.length)
+  return zstdCompressSync(Buffer.concat([Buffer.from(MOVE_BEGIN), length, text, Buffer.from(MOVE_END)]))
+}
+
+/** `null`: it is damaged. */
+export function headerOf(stream: Buffer): MoveHeader | null {
+  try {
+    const plain = zstdDecompressSync(stream)
+    const isWhole = plain.subarray(-MOVE_END.length).toString() === MOVE_END
+    return isWhole ? moveHeader.parse(JSON.parse(plain.subarray(12, -MOVE_END.length).toString())) : null
+  } catch {
+    return null
+  }
+}

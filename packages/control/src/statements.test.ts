@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement, type Statement } from './platform/db/statement.ts'
 import { describeStatements } from './test/describe-statement.ts'
+import { missingForEarlierVersion, recordVersion } from './test/earlier-version.ts'
 import { startMigratedPostgres, type TestPostgres } from './test/postgres.ts'
 import type { Agreement, Assert, Computed, Json } from './test/statement-checks.ts'
 import { type StatementModule, statementModules } from './test/statement-modules.ts'
@@ -60,6 +61,21 @@ describe('statements', () => {
       expect(await typesOfText('select plan_origin from workspace_accounts')).toBe('{ "plan_origin": string }, []')
     } finally {
       await client.query('alter table workspace_accounts rename column plan_origin to plan_source')
+    }
+  })
+
+  it('of the version before work with this schema, and a migration that breaks them is named', async () => {
+    if (process.env['OFFSHOOT_RECORD_VERSION']) await recordVersion(client, await statementModules())
+    expect(await missingForEarlierVersion(client)).toEqual([])
+    await client.query('alter table workspace_accounts rename column plan_source to plan_origin')
+    await client.query('alter table mails add column sender text not null')
+    try {
+      const missing = await missingForEarlierVersion(client)
+      expect(missing).toContain('its statement account-of fails: column "plan_source" does not exist')
+      expect(missing).toContain('its inserts into mails do not fill sender')
+    } finally {
+      await client.query('alter table workspace_accounts rename column plan_origin to plan_source')
+      await client.query('alter table mails drop column sender')
     }
   })
 

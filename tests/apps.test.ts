@@ -97,6 +97,7 @@ describe('apps', () => {
       url: '/a?b=c',
       secret: 'known inside',
       built: { at: 'known inside' },
+      addresses: '2',
     })
     expect(JSON.parse((await visit('/', app.name_url)).text).version).toBe('one')
     const proxied = await offshoot.request('GET', `/v1/apps/${app.id}/proxy/p/q?r=s`)

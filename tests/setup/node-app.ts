@@ -1,14 +1,15 @@
 /**
- * Answers with its version; `/slow/MS` answers later with the host name. Implements the WebSocket greeting itself, so
+ * Answers with its version and with the kernel's setting of random addresses; `/slow/MS` answers later with the host name. Implements the WebSocket greeting itself, so
  * that the app has no dependencies.
  */
 const server = (version: string) => `
 const { createHash } = require('node:crypto')
+const addresses = require('node:fs').readFileSync('/proc/sys/kernel/randomize_va_space', 'utf8').trim()
 const server = require('node:http').createServer((request, response) => {
   console.log('asked for ' + request.url)
   const [, slowMs] = /^\\/slow\\/(\\d+)$/.exec(request.url) ?? []
   if (slowMs) return setTimeout(() => response.end(require('node:os').hostname()), slowMs)
-  response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json') }))
+  response.end(JSON.stringify({ version: '${version}', url: request.url, secret: process.env.SECRET, built: require('./built.json'), addresses }))
 })
 server.on('upgrade', (request, socket) => {
   const key = request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'

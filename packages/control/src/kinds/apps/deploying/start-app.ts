@@ -9,8 +9,12 @@ export const LIVE_MARK = '/run/offshoot-app-live'
 /**
  * Runs the app for as long as the sandbox lives. If the app ends before it was ever healthy, the start has failed.
  * Later it is restarted, after one more second each time, up to half a minute.
+ *
+ * The public reaches the app, so it gets random addresses, which an emulated guest does not give programs by itself
+ * (docs/adr/0052-fixed-addresses.md).
  */
-const KEEP_RUNNING = `times=0
+const KEEP_RUNNING = `echo 2 > /proc/sys/kernel/randomize_va_space
+times=0
 while :; do
   sh -c "$OFFSHOOT_START"; code=$?
   [ -e ${LIVE_MARK} ] || exit $code

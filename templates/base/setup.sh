@@ -7,7 +7,7 @@ chmod 0440 /etc/sudoers.d/user
 # The package gives only vi; a full vim that is installed later takes this name over.
 update-alternatives --quiet --install /usr/bin/vim vim /usr/bin/vim.tiny 10
 
-# A login shell runs no program before its prompt: under emulation, each takes 50 ms. bash knows the user id by itself.
+# A login shell runs no program before its prompt: under emulation, each takes 8 ms. bash knows the user id by itself.
 sed -i 's/\$(id -u)/${EUID:-$(id -u)}/' /etc/profile
 sed -i '/^mesg n/d' /root/.profile
 

@@ -41,4 +41,4 @@ step 'dead code' knip
 step 'generated code' generated_code
 step 'size of the SDK' node bin/lib/sdk-size.mjs
 step 'width of prose' node bin/lib/prose-width.mjs
-step 'guest, under sanitizers' make -s -C guest check fuzz SECONDS=20
+step 'guest, under sanitizers' make -s -C guest asan check fuzz SECONDS=10

@@ -193,7 +193,7 @@ describe('certificates of domains', () => {
     expect((await call(world.parts.api.url, 'DELETE', path, { token: bob.key })).status).toBe(404)
   })
 
-  it('come all the same when control is killed at any step of an order', async () => {
+  it('come all the same when control is killed at any step of an order', { tags: ['long'] }, async () => {
     await world.stopOrdering()
     const other = await world.created()
     const child = await world.orderInProcess()

@@ -176,18 +176,22 @@ export function appFaultCases(served: () => ServedApp): void {
     },
   )
 
-  it('serve on beside a build that forks for ever, which is ended when its owner says so', async () => {
-    const { offshoot, app, version, over } = served()
-    await change({ build_command: FORKS_FOR_EVER })
-    const bomb = await standing('==> build')
-    const others = new Set<string>()
-    for (let asked = 0; asked < 10; asked++) others.add(await version())
-    expect([...others]).toEqual(['one'])
-    expect((await offshoot.request('POST', `/v1/apps/${app.id}/deploys/${bomb.id}/cancel`)).status).toBe(202)
-    expect(await over(bomb.id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
-    await isGone(bomb.sandbox_id)
-    await change({ build_command: 'echo {} > built.json' })
-  })
+  it(
+    'serve on beside a build that forks for ever, which is ended when its owner says so',
+    { tags: ['long'] },
+    async () => {
+      const { offshoot, app, version, over } = served()
+      await change({ build_command: FORKS_FOR_EVER })
+      const bomb = await standing('==> build')
+      const others = new Set<string>()
+      for (let asked = 0; asked < 10; asked++) others.add(await version())
+      expect([...others]).toEqual(['one'])
+      expect((await offshoot.request('POST', `/v1/apps/${app.id}/deploys/${bomb.id}/cancel`)).status).toBe(202)
+      expect(await over(bomb.id)).toMatchObject({ status: 'failed', error: 'cancelled', sandbox_id: null })
+      await isGone(bomb.sandbox_id)
+      await change({ build_command: 'echo {} > built.json' })
+    },
+  )
 
   it('fail when their VM or their agent is killed, and leave the version before', { tags: ['long'] }, async () => {
     const { offshoot, version, visit, over } = served()

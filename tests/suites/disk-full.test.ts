@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { mkdir } from 'node:fs/promises'
 import { canMountDisk, SmallDisk } from '@offshoot/agent/test/small-disk'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'

@@ -45,7 +45,7 @@ async function expectNothingLeft(): Promise<void> {
 }
 
 describe('the probe of an accelerator', () => {
-  it('runs all steps of a guest’s life and leaves nothing behind', async () => {
+  it('runs all steps of a guest’s life and leaves nothing behind', { tags: ['long'] }, async () => {
     await qemu.failAt(-1, 'never')
     expect(await probeMachine(probe)).toEqual({ works: true, machine: probe.machine })
     await expectNothingLeft()

@@ -160,7 +160,7 @@ describe('a hibernated sandbox that moves to another host', () => {
     expect(await away.delete(id)).toMatchObject({ status: 204 })
   })
 
-  it('stays whole at home when its stream is damaged, refused or interrupted', async () => {
+  it('stays whole at home when its stream is damaged, refused or interrupted', { tags: ['long'] }, async () => {
     const { home, away } = agents()
     const sandbox = await hibernated(home)
     const { id } = sandbox

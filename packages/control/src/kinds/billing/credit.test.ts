@@ -105,7 +105,7 @@ describe('free credit', () => {
     expect(before).toHaveLength(1)
   })
 
-  it('is lifted by a grant', async () => {
+  it('is lifted by a grant', { tags: ['long'] }, async () => {
     const { body: sandbox } = await create()
     await use(5_400_000)
     await eventually(async () => (await statusOf(sandbox.id)) === 'paused')
@@ -139,28 +139,35 @@ describe('free credit', () => {
     expect(await statusOf(sandbox.id)).toBe('paused')
   })
 
-  it('tries again when the agent could not pause, and does not forget what a process that died had begun', async () => {
-    const { body: sandbox } = await create()
-    let failures = 0
-    agent.onAction = async (action, id) => {
-      if (action !== 'pause' || id !== sandbox.id || failures > 0) return undefined
-      failures += 1
-      return { status: 500, body: { error: 'sandbox could not be paused' } }
-    }
-    await use(5_400_000)
-    await eventually(async () => (await statusOf(sandbox.id)) === 'paused')
-    expect(failures).toBe(1)
-    // The state after a process died between mark and pause: marked, leased, running.
-    await harness.pool.query(`update sandboxes set credit_due_at = now() - interval '1 s' where id = $1`, [sandbox.id])
-    await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'team')
-    await eventually(async () => (await statusOf(sandbox.id)) === 'running')
-    await eventually(async () => {
-      const { rows } = await harness.pool.query('select credit_paused_at, credit_due_at from sandboxes where id = $1', [
+  it(
+    'tries again when the agent could not pause, and does not forget what a process that died had begun',
+    { tags: ['long'] },
+    async () => {
+      const { body: sandbox } = await create()
+      let failures = 0
+      agent.onAction = async (action, id) => {
+        if (action !== 'pause' || id !== sandbox.id || failures > 0) return undefined
+        failures += 1
+        return { status: 500, body: { error: 'sandbox could not be paused' } }
+      }
+      await use(5_400_000)
+      await eventually(async () => (await statusOf(sandbox.id)) === 'paused')
+      expect(failures).toBe(1)
+      // The state after a process died between mark and pause: marked, leased, running.
+      await harness.pool.query(`update sandboxes set credit_due_at = now() - interval '1 s' where id = $1`, [
         sandbox.id,
       ])
-      return rows[0].credit_paused_at === null && rows[0].credit_due_at === null
-    })
-  })
+      await setPlan(harness.pool, tenant.workspaceId as WorkspaceId, 'team')
+      await eventually(async () => (await statusOf(sandbox.id)) === 'running')
+      await eventually(async () => {
+        const { rows } = await harness.pool.query(
+          'select credit_paused_at, credit_due_at from sandboxes where id = $1',
+          [sandbox.id],
+        )
+        return rows[0].credit_paused_at === null && rows[0].credit_due_at === null
+      })
+    },
+  )
 
   it('passes on what an agent refuses by itself', async () => {
     const spent = { error: 'monthly free credit exhausted', credit_usd: 5.4, cost_usd_used: 5.41 }

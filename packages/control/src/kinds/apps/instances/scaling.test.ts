@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'

@@ -75,6 +75,8 @@ describe('bin/up backup and restore', () => {
     expect(restored).toMatchObject({ code: 0, errors: '', output: expect.stringMatching(/^Restored [^\n]*\.\n$/) })
     await offshoot.up()
 
+    // By its new timeline, control knows that the database was restored.
+    expect(await readdir(join(offshoot.dataDir, 'postgres/pg_wal'))).toContain('00000002.history')
     expect(await listed()).toEqual(known)
     expect(await offshoot.exec(first.id, 'cat /root/file')).toMatchObject({ stdout: 'kept\n' })
     const again = (await offshoot.request('GET', `/v1/databases/${database.id}`)).body as Database

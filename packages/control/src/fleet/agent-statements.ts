@@ -74,10 +74,16 @@ export const retireOthers = statement<{ id: string }, [id: string, url: string]>
   'update agents set retired_at = now() where url = $2 and id <> $1 and retired_at is null returning id',
 )
 
-/** An operator has removed its host. */
+/** An operator has removed its host. Then its stored copies are the newest that is left of their sandboxes. */
 export const retireAgent = statement<{ id: string }, [id: string]>(
   'retire-agent',
-  'update agents set retired_at = now() where id = $1 and retired_at is null returning id',
+  `with retired as (
+     update agents set retired_at = now() where id = $1 and retired_at is null returning id
+   ), proven as (
+     update sandbox_copies c set incarnation = database_incarnation() from retired
+     where c.agent_id = retired.id and c.state = 'stored'
+   )
+   select id from retired`,
 )
 
 /** Those with a stored copy stay as they are: another host takes them over. */

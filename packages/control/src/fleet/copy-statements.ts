@@ -40,6 +40,29 @@ export const isHeld = (sandbox: string): string =>
   `exists (select from sandbox_copies c where c.sandbox_id = ${sandbox} and not c.is_settled)`
 
 /**
+ * SQL: the copy `c` is the newest state of its sandbox. Not known if the database was restored since its host was heard:
+ * the copy may have been given up after the backup.
+ */
+export const IS_PROVEN = 'c.incarnation = (select database_incarnation())'
+
+/** @see database_incarnation in migrations/0071-copy-incarnations.ts */
+export const databaseIncarnation = statement<{ is: string }, []>(
+  'database-incarnation',
+  'select database_incarnation() as is',
+)
+
+/**
+ * The host waits for the end of these copies.
+ * @param incarnation read before the host was asked; a copy that was given up since is known as such
+ */
+export const noteProven = statement<never, [agentId: string, ids: readonly string[], incarnation: string]>(
+  'note-proven-copies',
+  `update sandbox_copies c set incarnation = $3
+   where c.id = any($2) and c.agent_id = $1 and c.ended_at is null and c.incarnation <> $3
+     and $3 = database_incarnation()`,
+)
+
+/**
  * Begins copies of sandboxes that have slept for a while, those that have slept longest first. What was copied or woken
  * just now, or moves, comes later.
  * @param agents the reachable agents
@@ -85,12 +108,12 @@ export const endCopy = statement<{ id: string }, [id: string, reason: string]>(
    where id = $1 and ended_at is null returning id`,
 )
 
-/** A part of the commit by which another host gets the sandbox. No row: the copy was given up. */
+/** A part of the commit by which another host gets the sandbox. No row: the copy was given up, or may be outdated. */
 export const takeCopy = statement<{ id: string }, [id: string]>(
   'take-copy',
-  `update sandbox_copies set state = 'taken', reason = 'another host has the sandbox', ended_at = now(),
+  `update sandbox_copies c set state = 'taken', reason = 'another host has the sandbox', ended_at = now(),
      is_settled = true
-   where id = $1 and state = 'stored' returning id`,
+   where c.id = $1 and c.state = 'stored' and ${IS_PROVEN} returning c.id`,
 )
 
 /** The host knows that the copy was given up. */
@@ -134,8 +157,9 @@ export const removeOldCopies = statement<never, []>(
   `delete from sandbox_copies where is_settled and ended_at < now() - interval '${KEPT_DAYS} days'`,
 )
 
-/** For the gauge of copies, by state. */
+/** For the gauge of copies, by state. `unproven`: no host takes them over ({@link IS_PROVEN}). */
 export const countCopies = statement<{ status: string; count: number }, []>(
   'count-copies',
-  'select state as status, count(*) as count from sandbox_copies where ended_at is null group by state',
+  `select case when ${IS_PROVEN} then c.state else 'unproven' end as status, count(*) as count
+   from sandbox_copies c where c.ended_at is null group by 1`,
 )

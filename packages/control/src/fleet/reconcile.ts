@@ -6,7 +6,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { type AgentClient, CREATE_TIMEOUT_MS } from './agent-client.ts'
-import { endStaleCopies, noteSourceLost } from './copy-statements.ts'
+import { databaseIncarnation, endStaleCopies, noteProven, noteSourceLost } from './copy-statements.ts'
 import { agentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { endMoves } from './end-moves.ts'
@@ -50,6 +50,7 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   const requestId = randomUUID()
   const { cluster_id: obeyed = null } = await client.info(requestId)
   const brake = await ReconcileBrake.open(pool, agentId, obeyed !== null && obeyed !== clusterId)
+  const [incarnation] = await databaseIncarnation(pool)
   const list = await client.list(requestId)
   await untilApplied(pool, agentId, list.last_seq, signal)
   const rows = new Map((await rowsOfAgent(pool, agentId, CREATE_TIMEOUT_MS / 1000)).map((row) => [row.id, row]))
@@ -63,6 +64,8 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
   const strays = withoutRow.filter(({ id }) => !moving.has(id))
   const free = list.sandboxes.filter(({ id, move }) => move === undefined && rows.get(id)?.is_held === true)
   if (free.length > 0) await endStaleCopies(pool, agentId, idsOf(free))
+  const left = list.sandboxes.flatMap(({ move }) => (move?.direction === 'leaving' ? [move.id] : [])).filter(isUuid)
+  if (left.length > 0) await noteProven(pool, agentId, left, incarnation?.is ?? '')
   await endMoves(pool, agentId, client, list.sandboxes, requestId, log)
   for (const { id, workspace_id: workspaceId } of await brake.deletable('sandbox', strays)) {
     log.warn({ agent: agentId, sandbox: id }, 'VM of a removed row: deleting it')

@@ -1,7 +1,12 @@
+import { IS_PROVEN } from './copy-statements.ts'
 import { statement } from '../platform/db/statement.ts'
 
 /** Minutes after which a host is offered a copy again that it could not take. */
 const AGAIN_MINUTES = 10
+
+/** SQL: the sandbox of the copy `c`, whose agent is `a`, may come back elsewhere. */
+const MAY_BE_TAKEN = `c.state = 'stored' and ${IS_PROVEN}
+     and (a.lost_at is not null or a.retired_at is not null or c.is_source_lost)`
 
 /** A stored copy whose host is lost or removed, or does not have the sandbox any more. */
 export interface RecoverableCopy {
@@ -27,7 +32,7 @@ export const recoverableCopies = statement<RecoverableCopy, [limit: number]>(
          and m.created_at > now() - interval '${AGAIN_MINUTES} minutes'))) as tried
    from sandbox_copies c join agents a on a.id = c.agent_id
      join sandboxes s on s.id = c.sandbox_id and s.agent_id = c.agent_id
-   where c.state = 'stored' and (a.lost_at is not null or a.retired_at is not null or c.is_source_lost)
+   where ${MAY_BE_TAKEN}
      and s.status = 'hibernated' and s.deletion_due_at is null and not exists (select from sandbox_moves m
        where m.sandbox_id = c.sandbox_id and m.finished_at is null and not (${WAITS}))
    order by c.stored_at
@@ -46,6 +51,6 @@ export const beginRecovery = statement<{ id: string }, [copyId: string, toAgent:
   `insert into sandbox_moves (sandbox_id, workspace_id, from_agent, to_agent, state, bake, source_seq, copy_id)
    select c.sandbox_id, c.workspace_id, c.agent_id, $2, 'copying', c.bake, c.source_seq, c.id
    from sandbox_copies c join agents a on a.id = c.agent_id
-   where c.id = $1 and c.state = 'stored' and (a.lost_at is not null or a.retired_at is not null or c.is_source_lost)
+   where c.id = $1 and ${MAY_BE_TAKEN}
    on conflict do nothing returning id`,
 )

@@ -97,6 +97,8 @@ export type Of_fleet_agent_statements = [
 export type Of_fleet_copy_statements = [
   Assert<Agreement<typeof fleet_copy_statements.copyById, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
   Assert<Agreement<typeof fleet_copy_statements.copyHolding, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_copy_statements.databaseIncarnation, { "is": Computed<string> }, []>>,
+  Assert<Agreement<typeof fleet_copy_statements.noteProven, {  }, [string, readonly string[], string]>>,
   Assert<Agreement<typeof fleet_copy_statements.beginCopies, { "id": string }, [number, readonly string[], number]>>,
   Assert<Agreement<typeof fleet_copy_statements.noteCopying, { "id": string }, [string, string, number]>>,
   Assert<Agreement<typeof fleet_copy_statements.noteStored, { "id": string }, [string, string, string]>>,
@@ -107,7 +109,7 @@ export type Of_fleet_copy_statements = [
   Assert<Agreement<typeof fleet_copy_statements.endStaleCopies, { "id": string }, [string, readonly string[]]>>,
   Assert<Agreement<typeof fleet_copy_statements.unsettledCopies, { "id": string }, [number, readonly string[], boolean]>>,
   Assert<Agreement<typeof fleet_copy_statements.removeOldCopies, {  }, []>>,
-  Assert<Agreement<typeof fleet_copy_statements.countCopies, { "status": string; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_copy_statements.countCopies, { "status": Computed<string>; "count": Computed<number> }, []>>,
 ]
 
 export type Of_fleet_drain_statements = [

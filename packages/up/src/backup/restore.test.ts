@@ -73,6 +73,7 @@ describe('a backup with a manifest', () => {
     await mkdir(join(layout.agent, 'sandboxes'), { recursive: true })
     const file = await made({})
     await restore(layout, file, PASSPHRASE, never)
+    expect(await listing(layout.postgres)).toContain('recovery.signal')
     await mkdir(layout.restoring)
     await writeFile(join(layout.restoring, 'moving'), '')
     await writeFile(layout.credentials, 'of the killed restore')

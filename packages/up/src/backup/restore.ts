@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -113,6 +113,7 @@ async function unpackAndMove(
     await unpack(file, passphrase, work, stop)
     const backup = await verify(work)
     await refuseOtherVersions(backup, POSTGRES_MAJOR)
+    await beginNewTimeline(join(work, 'postgres'))
     if (process.getuid?.() === 0) await chownTree(join(work, 'postgres'), POSTGRES_UID)
     await chmod(join(work, 'postgres'), 0o700)
     await runCommand('sync', ['--file-system', work], { deadline: Deadline.after(SYNC_WITHIN_MS, 'sync', stop) })
@@ -176,6 +177,16 @@ async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   return hash.digest('hex')
+}
+
+/**
+ * PostgreSQL recovers the cluster as from an archive of its log, and then writes a new timeline. By that, control knows
+ * that the database was restored (docs/adr/0053-stored-copies.md). There is no archive: `false` has none of its files.
+ */
+async function beginNewTimeline(cluster: string): Promise<void> {
+  const settings = "restore_command = 'false'\nhot_standby = off\n"
+  await appendFile(join(cluster, 'postgresql.auto.conf'), settings, { mode: 0o600 })
+  await writeFile(join(cluster, 'recovery.signal'), '', { mode: 0o600 })
 }
 
 async function move(layout: DataLayout, work: string): Promise<void> {

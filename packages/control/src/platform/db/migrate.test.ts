@@ -89,6 +89,7 @@ describe('migrate', () => {
       '0068-host-labels',
       '0069-sandbox-moves',
       '0070-sandbox-copies',
+      '0071-copy-incarnations',
       '0074-own-certificate',
     ])
   })

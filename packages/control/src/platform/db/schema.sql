@@ -780,6 +780,7 @@ create table "sandbox_copies" (
   created_at timestamp(3) with time zone not null default now(),
   stored_at timestamp(3) with time zone,
   ended_at timestamp(3) with time zone,
+  incarnation text not null default database_incarnation(),
   constraint sandbox_copies_check CHECK (((state = ANY (ARRAY['taken'::text, 'ended'::text])) = (ended_at IS NOT NULL))),
   constraint sandbox_copies_check1 CHECK (((ended_at IS NOT NULL) = (reason IS NOT NULL))),
   constraint sandbox_copies_check2 CHECK (((ended_at IS NOT NULL) OR (NOT is_settled))),

@@ -3,6 +3,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { retireAgent } from '../../../fleet/agent-statements.ts'
+import { recoverableCopies } from '../../../fleet/recovery-statements.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 
@@ -65,12 +67,16 @@ describe('a sandbox with a stored copy whose host is lost', () => {
   const moves = async () =>
     (await harness.pool.query('select state, reason, left_behind, to_agent from sandbox_moves order by created_at'))
       .rows
+  const restoreDatabase = async () => harness.pool.query(`update sandbox_copies set incarnation = 'of the backup'`)
+  const metric = async () => (await call(control.url, 'GET', '/metrics')).body as string
   const hostOf = async () =>
     (await harness.pool.query('select agent_id from sandboxes where id = $1', [id])).rows[0]?.agent_id as string
-  const kill = async (agent: FakeAgent) => {
+  /** @param whileAway happens before the host counts as lost */
+  const kill = async (agent: FakeAgent, whileAway: () => Promise<unknown> = async () => undefined) => {
     const { port } = agent
     await agent.kill()
     await eventually(() => control.control.fleet.byId(agent.state.agentId)?.isReachable === false)
+    await whileAway()
     // Sooner than by the setting.
     await harness.pool.query('update agents set lost_at = now() where id = $1', [agent.state.agentId])
     return async () => {
@@ -237,6 +243,46 @@ describe('a sandbox with a stored copy whose host is lost', () => {
     source.state.sandboxes.delete(id)
     control.control.fleet.reconcileSoon(source.state.agentId)
     expect(await recovered()).toEqual(there())
+  })
+
+  describe('after the database was restored from a backup', () => {
+    it('stays where it is, because the copy may be outdated, and is reported', async () => {
+      const restart = await kill(source, restoreDatabase)
+      await eventually(async () => (await metric()).includes('offshoot_sandbox_copies{status="unproven"} 1'))
+      expect((await exec()).body.error).toBe('agent unreachable')
+      expect(await recoverableCopies(harness.pool, 1)).toEqual([])
+      await restart()
+      await eventually(async () => (await exec()).status === 200)
+      expect(await hostOf()).toBe(source.state.agentId)
+    })
+
+    it('is not taken over by a move that the backup knows', async () => {
+      const held = hold(other(), 'import')
+      await kill(source)
+      await held.begun
+      await restoreDatabase()
+      held.release()
+      await eventually(async () => {
+        const [first] = await moves()
+        return first?.state === 'failed' && first.left_behind === null
+      })
+      expect(await hostOf()).toBe(source.state.agentId)
+      expect(other().state.sandboxes.has(id)).toBe(false)
+    })
+
+    it('is recovered if its host has answered since, and waits for the end of this copy', async () => {
+      await restoreDatabase()
+      control.control.fleet.reconcileSoon(source.state.agentId)
+      await eventually(async () => !(await metric()).includes('status="unproven"'))
+      await kill(source)
+      expect(await recovered()).toEqual(there())
+    })
+
+    it('is recovered if an operator removes its host', async () => {
+      await kill(source, restoreDatabase)
+      expect(await retireAgent(harness.pool, source.state.agentId)).toHaveLength(1)
+      expect(await recovered()).toEqual(there())
+    })
   })
 
   it('does not wait for a drain that cannot begin', { tags: ['long'] }, async () => {

@@ -1,5 +1,5 @@
 import { statement } from '../platform/db/statement.ts'
-import { REDELIVERED } from '../platform/db/redelivered.ts'
+import { REDELIVERED_AND_TOLD } from '../platform/db/redelivered.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /**
@@ -49,7 +49,7 @@ export const applyStatus = statement<
   ]
 >(
   'apply-status',
-  `${REDELIVERED}
+  `${REDELIVERED_AND_TOLD}
    update sandboxes set status = $4, boot_ms = coalesce($5, boot_ms), boot_mode = coalesce($6, boot_mode),
      guest_ip = coalesce($7, guest_ip), last_event_seq = $3
    from redelivered where id = $1 and agent_id = $2 and last_event_seq <= $3

@@ -10,3 +10,11 @@
  * transaction.
  */
 export const REDELIVERED = `with redelivered as materialized (select set_config('synchronous_commit', 'off', true) as setting)`
+
+/**
+ * The same for an update of sandboxes after which readers of changes need no notification, because the follower of the
+ * agent's log tells them of the record (docs/adr/0040-changes.md). Do not use it if the update writes anything that the
+ * record does not.
+ */
+export const REDELIVERED_AND_TOLD = `with redelivered as materialized (
+     select set_config('synchronous_commit', 'off', true), set_config('offshoot.tells_later', 'on', true))`

@@ -45,10 +45,14 @@ export async function listBakedNames(bakes: string): Promise<string[]> {
 /** Deletes a template's bakes, complete or not, except those in `kept` (`NAME/FINGERPRINT`). */
 export async function removeBakesBut(bakes: string, name: string, kept: ReadonlySet<string>): Promise<void> {
   const folder = join(bakes, name)
-  const fingerprints = await readdir(folder)
-  const unused = fingerprints.filter((fingerprint) => !kept.has(`${name}/${fingerprint}`))
-  for (const fingerprint of unused) await removeBake(join(folder, fingerprint))
-  if (unused.length === fingerprints.length) await removeTree(folder)
+  const entries = await readdir(folder, { withFileTypes: true })
+  const unused = entries.filter((entry) => !kept.has(`${name}/${entry.name}`))
+  for (const entry of unused) {
+    const path = join(folder, entry.name)
+    // A killed agent leaves the log of its unfinished bake beside the bakes.
+    await (entry.isDirectory() ? removeBake(path) : removeTree(path))
+  }
+  if (unused.length === entries.length) await removeTree(folder)
 }
 
 /** Removes the manifest first: from then on, there is no complete bake. */

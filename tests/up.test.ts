@@ -147,15 +147,19 @@ describe('bin/up --prepare', () => {
 })
 
 describe('bin/up --down', () => {
-  it('ends services and VMs, twice without complaint, and the next start says what became of them', async () => {
-    const { id } = await offshoot.create()
-    await offshoot.down()
-    expect(await offshoot.virtualMachines()).toEqual([])
-    await offshoot.down()
-    await offshoot.up()
-    expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('failed')
-    await offshoot.delete(id)
-  })
+  it(
+    'ends services and VMs, twice without complaint, and the next start says what became of them',
+    { tags: ['long'] },
+    async () => {
+      const { id } = await offshoot.create()
+      await offshoot.down()
+      expect(await offshoot.virtualMachines()).toEqual([])
+      await offshoot.down()
+      await offshoot.up()
+      expect((await offshoot.request('GET', `/v1/sandboxes/${id}`)).body.status).toBe('failed')
+      await offshoot.delete(id)
+    },
+  )
 })
 
 describe('bin/up --accelerator', () => {

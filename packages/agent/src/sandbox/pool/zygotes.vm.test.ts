@@ -167,25 +167,29 @@ describe('a copy of a zygote', () => {
     expect((await agent.created()).boot_mode).toMatch(/pool|snapshot/)
   })
 
-  it('outlives its agent, unlike its zygote and the other copies, and is adopted by the next', async () => {
-    const sandbox = await copied()
-    await agent.sh(sandbox.id, 'echo kept > /run/memory')
-    await copies(1)
-    const { process: source } = await zygote()
-    const before = await processOf(sandbox)
-    await agent.stop('SIGKILL')
-    await agent.start()
-    expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
-    expect((await processOf(sandbox)).process).toEqual(before.process)
-    expect(await isAlive(source)).toBe(false)
-    expect(await agent.vms()).toHaveLength(1)
-    expect((await agent.act(sandbox.id, 'hibernate')).status).toBe(200)
-    expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
-    expect((await agent.delete(sandbox.id)).status).toBe(204)
-    expect(await agent.vms()).toHaveLength(0)
-  })
+  it(
+    'outlives its agent, unlike its zygote and the other copies, and is adopted by the next',
+    { tags: ['long'] },
+    async () => {
+      const sandbox = await copied()
+      await agent.sh(sandbox.id, 'echo kept > /run/memory')
+      await copies(1)
+      const { process: source } = await zygote()
+      const before = await processOf(sandbox)
+      await agent.stop('SIGKILL')
+      await agent.start()
+      expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
+      expect((await processOf(sandbox)).process).toEqual(before.process)
+      expect(await isAlive(source)).toBe(false)
+      expect(await agent.vms()).toHaveLength(1)
+      expect((await agent.act(sandbox.id, 'hibernate')).status).toBe(200)
+      expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
+      expect((await agent.delete(sandbox.id)).status).toBe(204)
+      expect(await agent.vms()).toHaveLength(0)
+    },
+  )
 
-  it('ends with its launcher', async () => {
+  it('ends with its launcher', { tags: ['long'] }, async () => {
     const sandbox = await copied()
     const { process: vm, launcher } = await processOf(sandbox)
     if (launcher !== null) signalProcess(launcher, 'SIGKILL')

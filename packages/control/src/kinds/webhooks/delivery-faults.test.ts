@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../test/harness.ts'
 import { WebhookReceiver } from '../../test/webhook-receiver.ts'

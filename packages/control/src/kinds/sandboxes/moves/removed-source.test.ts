@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { createHash } from 'node:crypto'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -77,7 +77,8 @@ export default defineConfig({
     ],
     sequence: { sequencer: LongestFirst },
     tags: [
-      { name: 'long', description: 'not a part of the short form of a run (bin/test without --all)' },
+      { name: 'faults', description: 'series of faults: left out by bin/test, but not by bin/test --merge and --all' },
+      { name: 'long', description: 'left out by bin/test and bin/test --merge, but not by bin/test --all' },
       { name: 'only-once', description: 'looks for lost data or double work: fails the whole run if it fails once' },
     ],
   },

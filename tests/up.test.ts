@@ -149,7 +149,7 @@ describe('bin/up --prepare', () => {
 describe('bin/up --down', () => {
   it(
     'ends services and VMs, twice without complaint, and the next start says what became of them',
-    { tags: ['long'] },
+    { tags: ['faults'] },
     async () => {
       const { id } = await offshoot.create()
       await offshoot.down()

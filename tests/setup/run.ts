@@ -36,11 +36,11 @@ const count = (state: 'passed' | 'failed' | 'skipped') =>
   counted.flatMap(({ children }) => [...children.allTests(state)]).length
 // A file that fails outside its tests counts as a failed test.
 const brokenFiles = counted.filter((module) => !module.ok() && failuresOf(module).length === 0).length
-// Those of the long form, in a run of the short one.
+// Those of the longer forms.
 const leftOut = counted.flatMap(({ children }) => [...children.allTests('skipped')]).filter(isLeftOut).length
 const failures = count('failed') + brokenFiles + (isMendable ? 0 : 1)
 const skipped = count('skipped') - leftOut
-if (leftOut > 0) console.log(`Without ${leftOut} tests of the long form. bin/test --all runs them, too.`)
+if (leftOut > 0) console.log(`Without ${leftOut} tests of the longer forms. bin/test --all runs them, too.`)
 console.log(`${count('passed')} passed, ${failures} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
 process.exit(failures > 0 || modules.length === 0 ? 1 : 0)
 
@@ -50,7 +50,7 @@ function hasOtherErrors(vitest: Vitest): boolean {
 }
 
 function isLeftOut({ tags }: TestCase): boolean {
-  return options.tagsFilter?.includes('!long') === true && tags.includes('long')
+  return tags.some((tag) => options.tagsFilter?.includes(`!${tag}`))
 }
 
 function failuresOf({ children }: TestModule): TestCase[] {

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

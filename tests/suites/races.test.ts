@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { untilConsistent, rowsOf } from '../setup/consistency.ts'

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

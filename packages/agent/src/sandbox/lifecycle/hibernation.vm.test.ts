@@ -243,7 +243,7 @@ describe('after a wake is committed', () => {
     expect(await agent.sh(sandbox, 'cat /run/memory')).toBe('remembered')
   })
 
-  it('boots a durable guest with a volume from its disk if it does not answer', { tags: ['long'] }, async () => {
+  it('boots a durable guest with a volume from its disk if it does not answer', { tags: ['faults'] }, async () => {
     const { host } = agent
     const volume = await agent.volume()
     const sandbox = await agent.created({ durable: true }, [{ volume, isReadOnly: false }])

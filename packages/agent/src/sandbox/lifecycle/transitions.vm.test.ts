@@ -259,7 +259,7 @@ describe('a hibernated sandbox', () => {
 })
 
 describe('a persistent sandbox', () => {
-  it('hibernates after its idle timeout, also under the next agent', { tags: ['long'] }, async () => {
+  it('hibernates after its idle timeout, also under the next agent', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     expect(await lifecycle(id)).toMatchObject({ persistent: false, idle_timeout_seconds: 600, idle_seconds: 0 })
     const busy = agent.sh(id, 'sleep 2.5; echo done')

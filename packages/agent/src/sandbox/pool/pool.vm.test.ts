@@ -85,7 +85,7 @@ describe('a sandbox from the pool', () => {
     expect(await agent.events(first.id)).toEqual(['sandbox.running'])
   })
 
-  it('can be hibernated, woken, forked, adopted and deleted like any other', { tags: ['long'] }, async () => {
+  it('can be hibernated, woken, forked, adopted and deleted like any other', { tags: ['faults'] }, async () => {
     await agent.created()
     const { id } = await fromPool()
     await agent.sh(id, 'echo remembered > /run/memory; echo written > /root/file')

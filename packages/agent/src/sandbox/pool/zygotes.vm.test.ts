@@ -169,7 +169,7 @@ describe('a copy of a zygote', () => {
 
   it(
     'outlives its agent, unlike its zygote and the other copies, and is adopted by the next',
-    { tags: ['long'] },
+    { tags: ['faults'] },
     async () => {
       const sandbox = await copied()
       await agent.sh(sandbox.id, 'echo kept > /run/memory')
@@ -189,7 +189,7 @@ describe('a copy of a zygote', () => {
     },
   )
 
-  it('ends with its launcher', { tags: ['long'] }, async () => {
+  it('ends with its launcher', { tags: ['faults'] }, async () => {
     const sandbox = await copied()
     const { process: vm, launcher } = await processOf(sandbox)
     if (launcher !== null) signalProcess(launcher, 'SIGKILL')

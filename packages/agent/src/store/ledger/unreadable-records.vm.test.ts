@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { appendFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../test/harness.ts'
 import { WebhookReceiver } from '../../test/webhook-receiver.ts'

@@ -210,7 +210,7 @@ describe('engines whose connections break', () => {
 
 it(
   'does every job, and none twice, while one of two processes is killed again and again',
-  { tags: ['long'], timeout: 60_000 + SECONDS * 2_000 },
+  { tags: ['faults'], timeout: 60_000 + SECONDS * 2_000 },
   async () => {
     let [killed, other] = [await start(), await start()]
     const endsAtMs = performance.now() + SECONDS * 1000

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'

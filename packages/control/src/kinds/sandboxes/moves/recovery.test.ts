@@ -1,4 +1,3 @@
-/** @module-tag long */
 import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +22,7 @@ function hold(agent: FakeAgent, step: string) {
   return { begun: begun.promise, release: () => held.resolve() }
 }
 
-describe('a sandbox with a stored copy whose host is lost', () => {
+describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }, () => {
   let harness: Harness
   let agents: FakeAgent[]
   let source: FakeAgent

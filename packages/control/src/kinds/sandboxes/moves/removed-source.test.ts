@@ -1,4 +1,4 @@
-/** @module-tag long */
+/** @module-tag faults */
 import { createHash } from 'node:crypto'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'

@@ -7,11 +7,11 @@ import { change } from './upgrade-command.ts'
 export async function run(invocation: Invocation, stop: AbortSignal): Promise<void> {
   const line = parseCommandLine(invocation, {}, [], help(invocation.product))
   if (line === null) return
-  const { program } = await findRunningService(line.layout)
+  const service = await findRunningService(line.layout)
   const last = await readHandover(line.layout)
-  if (last?.state !== 'done' || last.to !== program)
+  if (last?.state !== 'done' || last.to !== service.program)
     throw new SetupFailure('The version that runs did not come by an upgrade, so there is none to go back to.')
-  await change(line.layout, last.from, invocation, stop)
+  await change(line.layout, service, last.from, invocation, stop)
 }
 
 function help({ subcommands, dataDirText }: Invocation['product']): string {

@@ -2,7 +2,7 @@ import type { DataLayout } from './base/data-layout.ts'
 import { type Invocation, parseCommandLine } from './base/subcommand.ts'
 import { OWN_PROGRAM } from './handover.ts'
 import { isRootless } from './rootless/requirements.ts'
-import { findRunningService, switchVersion } from './switch-version.ts'
+import { findRunningService, type RunningService, switchVersion } from './switch-version.ts'
 import { replaceProgram } from './systemd/installation.ts'
 
 export async function run(invocation: Invocation, stop: AbortSignal): Promise<void> {
@@ -13,12 +13,17 @@ export async function run(invocation: Invocation, stop: AbortSignal): Promise<vo
     process.stdout.write('This version runs already.\n')
     return
   }
-  await change(line.layout, OWN_PROGRAM, invocation, stop)
+  await change(line.layout, service, OWN_PROGRAM, invocation, stop)
 }
 
 /** Changes the version that runs, and the unit that starts it at boot. */
-export async function change(layout: DataLayout, to: string, { env }: Invocation, stop: AbortSignal): Promise<void> {
-  const service = await findRunningService(layout)
+export async function change(
+  layout: DataLayout,
+  service: RunningService,
+  to: string,
+  { env }: Invocation,
+  stop: AbortSignal,
+): Promise<void> {
   await switchVersion(layout, service, to, stop)
   const unit = await replaceProgram({ root: null, isRootless: isRootless(), env, stop }, service.program, to)
   process.stdout.write(`${to} runs now${unit === null ? '' : `, and ${unit} starts it`}.\n`)

@@ -1,7 +1,7 @@
 import { releaseSandbox } from './release-sandbox.ts'
 import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
-import { countCopies } from '../../fleet/copy-statements.ts'
+import { countCopies, removeOldCopies } from '../../fleet/copy-statements.ts'
 import { countMoves, removeOldMoves } from '../../fleet/move-statements.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
@@ -95,7 +95,7 @@ export const sandboxes: Kind<SandboxesContext> = {
       { name: 'sweep-events', cron: '30 * * * *', run: () => control.events.sweep() },
     ]),
   ],
-  sweeps: [removeOldLinks, removeOldLineage, removeOldMoves],
+  sweeps: [removeOldLinks, removeOldLineage, removeOldMoves, removeOldCopies],
   parts: (control) => ({ sandboxes: () => statusOnAgents(control) }),
   addMetrics(registry, { database: { pool } }) {
     addStatusGauge(registry, 'offshoot_sandboxes', 'Sandboxes by status', () => countByStatus(pool))
@@ -108,9 +108,9 @@ export const sandboxes: Kind<SandboxesContext> = {
   },
 }
 
-/** A copy may take long. Without an object store, there are only earlier ones to give up. */
+/** A copy may take long. Without an object store, there are only earlier ones to give up, which takes no lane. */
 function copies(control: SandboxesContext): Lane {
   const always = [copySandboxes(control), deleteStreams(control)]
-  if (control.storedStreams === null) return lane('copies', always, { atOnce: 4 })
+  if (control.storedStreams === null) return lane('objects', always)
   return lane('copies', [...always, planCopies(control), recoverLost(control)], { atOnce: 8, pollMs: 1_000 })
 }

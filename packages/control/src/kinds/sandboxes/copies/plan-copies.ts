@@ -1,4 +1,4 @@
-import { beginCopies, removeOldCopies } from '../../../fleet/copy-statements.ts'
+import { beginCopies } from '../../../fleet/copy-statements.ts'
 import { dropUnneededBakes } from '../../../fleet/stream-statements.ts'
 import type { RecurringTask } from '../../../platform/jobs/task.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
@@ -18,7 +18,6 @@ export function planCopies(control: SandboxesContext): RecurringTask {
     async recur() {
       const begun = await beginCopies(database.pool, afterSeconds, fleet.reachable, MAX_AT_ONCE)
       await dropUnneededBakes(database.pool)
-      await removeOldCopies(database.pool)
       return begun.length > 0 ? NEXT_MS : Math.min(EVERY_MS, afterSeconds * 1000)
     },
   }

@@ -5,7 +5,7 @@ import { retiredAgent } from './agent-statements.ts'
 /** `gone`: an operator has removed the host. `away`: it does not answer now. */
 export type AgentOrNone = AgentClient | 'gone' | 'away'
 
-export async function agentOf({ fleet, database }: Remover, agentId: string): Promise<AgentOrNone> {
+export async function agentOrNone({ fleet, database }: Remover, agentId: string): Promise<AgentOrNone> {
   const agent = fleet.byId(agentId)
   if (agent?.isReachable === true) return agent.client
   const [retired] = await retiredAgent(database.pool, agentId)

@@ -141,7 +141,7 @@ export function lacksBake(error: unknown): boolean {
 
 export interface Copy extends Import {
   readonly source: AgentClient
-  /** Bakes that the destination has. */
+  /** Bakes that the stream may lack. */
   readonly have: readonly string[]
 }
 
@@ -151,15 +151,6 @@ export interface Copy extends Import {
  * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
  */
 export async function copySandbox(copy: Copy): Promise<void> {
-  try {
-    await copyOnce(copy)
-  } catch (error) {
-    if (!lacksBake(error) || copy.have.length === 0) throw error
-    await copyOnce({ ...copy, have: [] })
-  }
-}
-
-async function copyOnce(copy: Copy): Promise<void> {
   const { source, subject, moveId, have, signal } = copy
   const exported = await exportStream(source, subject, { moveId, have }, signal)
   try {

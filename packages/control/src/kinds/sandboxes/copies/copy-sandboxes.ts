@@ -1,5 +1,5 @@
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
-import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import {
   copyById,
   endCopy,
@@ -73,7 +73,7 @@ async function store(run: CopyRun): Promise<void> {
   const { control, copy, subject, signal } = run
   const { pool } = control.database
   const { storedStreams: streams } = control
-  const source = await agentOf(control, copy.agent_id)
+  const source = await agentOrNone(control, copy.agent_id)
   if (source === 'away') return
   if (source === 'gone' || copy.owner !== copy.agent_id) throw new CopyEnded('the sandbox is elsewhere, or deleted')
   if (streams === null) throw new CopyEnded('there is no object store')
@@ -100,7 +100,7 @@ function failureOf(error: unknown): string | null {
 /** The copy was given up: its host may wake the sandbox again. */
 async function tell({ control, copy, subject }: CopyRun): Promise<void> {
   const { pool } = control.database
-  const source = await agentOf(control, copy.agent_id)
+  const source = await agentOrNone(control, copy.agent_id)
   if (source === 'gone') await noteSettled(pool, copy.id)
   else if (source !== 'away') await settleCopy(pool, source, subject, copy.id)
 }

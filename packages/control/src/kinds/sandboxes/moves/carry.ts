@@ -1,6 +1,6 @@
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../../fleet/agent-failure.ts'
-import { bakesOf, type Import, reasonOf, settle, SourceFailed } from '../../../fleet/move-calls.ts'
+import { bakesOf, type Import, lacksBake, reasonOf, settle, SourceFailed } from '../../../fleet/move-calls.ts'
 import { changeOwner, commitMove, isCopying, type MoveRow } from '../../../fleet/move-statements.ts'
 import { look } from '../../../fleet/sandbox-calls.ts'
 import { serviceActor } from '../../../platform/audit/actor.ts'
@@ -20,7 +20,7 @@ const STALLED = 'the destination takes no more bytes'
 /** Where the bytes of a sandbox come from. */
 export interface Carried {
   readonly action: 'sandbox.moved' | 'sandbox.recovered'
-  /** @param have bakes that the destination has. @throws SourceFailed */
+  /** @param have bakes that the bytes may lack. @throws SourceFailed */
   readonly send: (to: Import, have: readonly string[]) => Promise<void>
   /** A further condition of the commit. */
   readonly mayCommit: (client: Queryable) => Promise<boolean>
@@ -89,7 +89,11 @@ async function send(run: MoveRun, destination: AgentClient, carried: Carried, ha
   }, LOOK_MS)
   try {
     const both = AbortSignal.any([signal, ended.signal])
-    await carried.send({ destination, subject, moveId: move.id, onBytes, signal: both }, have)
+    const to = { destination, subject, moveId: move.id, onBytes, signal: both }
+    await carried.send(to, have).catch((error: unknown) => {
+      if (!lacksBake(error) || have.length === 0) throw error
+      return carried.send(to, [])
+    })
     return bytes
   } catch (error) {
     if (ended.signal.reason === CANCELLED) throw CANCELLED

@@ -1,4 +1,4 @@
-import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { copySandbox } from '../../../fleet/move-calls.ts'
 import { untilApplied } from '../../../fleet/reconcile.ts'
 import { carry } from './carry.ts'
@@ -11,8 +11,8 @@ import { giveUp, type MoveRun } from './move-context.ts'
  */
 export async function copyToHost(run: MoveRun): Promise<boolean> {
   const { control, move } = run
-  const source = await agentOf(control, move.from_agent)
-  const destination = await agentOf(control, move.to_agent ?? '')
+  const source = await agentOrNone(control, move.from_agent)
+  const destination = await agentOrNone(control, move.to_agent ?? '')
   if (source === 'away') return false
   if (source === 'gone' || move.owner !== move.from_agent) return giveUp(run, 'the sandbox was deleted', true)
   if (destination === 'gone') return giveUp(run, 'the destination was removed')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { registeredError } from '@offshoot/contract/errors'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
-import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { bakesOf, leave, reasonOf } from '../../../fleet/move-calls.ts'
 import { noteLeft } from '../../../fleet/move-statements.ts'
 import { applyAnswer } from '../../../fleet/apply-answer.ts'
@@ -19,8 +19,8 @@ const MAX_HIBERNATIONS = 5
  */
 export async function leaveHost(run: MoveRun): Promise<boolean> {
   const { control, move } = run
-  const source = await agentOf(control, move.from_agent)
-  const destination = await agentOf(control, move.to_agent ?? '')
+  const source = await agentOrNone(control, move.from_agent)
+  const destination = await agentOrNone(control, move.to_agent ?? '')
   if (source === 'away') return false
   if (source === 'gone' || move.owner !== move.from_agent) {
     return giveUp(run, 'the sandbox was deleted', true)

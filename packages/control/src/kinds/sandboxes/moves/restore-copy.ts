@@ -1,6 +1,6 @@
-import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { takeCopy } from '../../../fleet/copy-statements.ts'
-import { type Import, importStream, lacksBake, SourceFailed } from '../../../fleet/move-calls.ts'
+import { type Import, importStream, SourceFailed } from '../../../fleet/move-calls.ts'
 import { streamsOfCopy } from '../../../fleet/stream-statements.ts'
 import { StoreFailed } from '../model/stored-streams.ts'
 import { carry } from './carry.ts'
@@ -14,14 +14,14 @@ import { giveUp, type MoveRun } from './move-context.ts'
  */
 export async function restoreCopy(run: MoveRun, copyId: string): Promise<boolean> {
   const { control, move } = run
-  const destination = await agentOf(control, move.to_agent ?? '')
+  const destination = await agentOrNone(control, move.to_agent ?? '')
   if (move.owner !== move.from_agent) return giveUp(run, 'the sandbox was deleted', true)
   if (destination === 'gone') return giveUp(run, 'the destination was removed')
   if (destination === 'away') return giveUp(run, 'the destination does not answer')
   try {
     return await carry(run, destination, {
       action: 'sandbox.recovered',
-      send: (to, have) => sendCopy(run, copyId, to, have),
+      send: (to, have) => sendCopy(run, copyId, to, have.length === 0),
       mayCommit: async (client) => (await takeCopy(client, copyId)).length > 0,
     })
   } catch (error) {
@@ -31,16 +31,7 @@ export async function restoreCopy(run: MoveRun, copyId: string): Promise<boolean
   }
 }
 
-async function sendCopy(run: MoveRun, copyId: string, to: Import, have: readonly string[]): Promise<void> {
-  try {
-    await sendOnce(run, copyId, to, have.length === 0)
-  } catch (error) {
-    if (!lacksBake(error) || have.length === 0) throw error
-    await sendOnce(run, copyId, to, true)
-  }
-}
-
-async function sendOnce({ control, move }: MoveRun, copyId: string, to: Import, withBake: boolean): Promise<void> {
+async function sendCopy({ control, move }: MoveRun, copyId: string, to: Import, withBake: boolean): Promise<void> {
   const { database, storedStreams } = control
   const streams = await streamsOfCopy(database.pool, copyId)
   const own = streams.find(({ is_bake: isBake }) => !isBake)

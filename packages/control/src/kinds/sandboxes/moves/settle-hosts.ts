@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { SettleOutcome } from '@offshoot/contract/agent-move'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
-import { agentOf } from '../../../fleet/agent-or-none.ts'
+import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { settle } from '../../../fleet/move-calls.ts'
 import { finishFailedMove, finishMove, noteCleaned } from '../../../fleet/move-statements.ts'
 import { applyAnswer } from '../../../fleet/apply-answer.ts'
@@ -20,7 +20,7 @@ const KEPT_MS = 1_000
 /** After the commit: the destination lets the sandbox wake. Repeated until it does. @returns whether to go on */
 export async function finish(run: MoveRun): Promise<boolean> {
   const { control, move } = run
-  const destination = await agentOf(control, move.to_agent ?? '')
+  const destination = await agentOrNone(control, move.to_agent ?? '')
   if (destination === 'away') return false
   if (destination === 'gone') {
     await finishMove(control.database.pool, move.id)
@@ -43,7 +43,7 @@ async function exists({ control, move }: MoveRun): Promise<boolean> {
 /** The move was given up before the commit: the source lets the sandbox wake again. @returns whether to go on */
 export async function takeBack(run: MoveRun): Promise<boolean> {
   const { control, move } = run
-  const source = await agentOf(control, move.from_agent)
+  const source = await agentOrNone(control, move.from_agent)
   if (source === 'away') return false
   const isThere = source !== 'gone' && (await told(run, source, 'stay'))
   const [finished] = await finishFailedMove(control.database.pool, move.id)
@@ -60,7 +60,7 @@ export async function takeBackNothing({ control, move }: MoveRun): Promise<boole
 /** Removes the copy that is not the sandbox. It can never wake. @returns whether to go on */
 export async function clean(run: MoveRun): Promise<boolean> {
   const { control, move, signal } = run
-  const agent = await agentOf(control, move.left_behind ?? '')
+  const agent = await agentOrNone(control, move.left_behind ?? '')
   if (agent === 'away') return false
   const waitMs = KEPT_MS - (move.committed_ms ?? KEPT_MS)
   if (waitMs > 0) await delay(waitMs, undefined, { signal })

@@ -22,6 +22,8 @@ export const EDGE_CERTIFICATES_PATH = '/internal/certificates'
  * 8555, 8.3).
  */
 export const EDGE_ACME_PATH = '/internal/acme-answers'
+/** Path of an ACME HTTP challenge, with its token: base64url of at least 128 bits (RFC 8555, 8.3). */
+export const ACME_CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,200})$/
 
 /** A certificate of an app domain, with its private key. */
 export const edgeCertificate = z.object({

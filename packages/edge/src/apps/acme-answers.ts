@@ -1,4 +1,4 @@
-import { EDGE_ACME_PATH, edgeAcmeAnswer } from '@offshoot/contract/edge-app'
+import { ACME_CHALLENGE, EDGE_ACME_PATH, edgeAcmeAnswer } from '@offshoot/contract/edge-app'
 import { nameOfHost } from '@offshoot/contract/preview-address'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 import { REQUEST_ID, requestIdOf } from '../http/request-id.ts'
@@ -6,8 +6,6 @@ import { hostOf, type VisitorRequest, type VisitorResponse } from '../http/visit
 import type { AppLocations } from './app-locations.ts'
 import { askControl } from './ask-control.ts'
 
-/** RFC 8555, 8.3: a token is base64url, with at least 128 bits. */
-const ASKED = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,200})$/
 /** Concurrent queries to control. Further challenge requests go to the app. */
 const MAX_QUESTIONS = 32
 
@@ -34,7 +32,7 @@ export class AcmeAnswers {
    * @param orElse serves the request from the app
    */
   handle(request: VisitorRequest, response: VisitorResponse, orElse: () => void): boolean {
-    const token = ASKED.exec(request.url ?? '')?.[1]
+    const token = ACME_CHALLENGE.exec(request.url ?? '')?.[1]
     if (token === undefined || request.method !== 'GET' || this.#questions >= MAX_QUESTIONS) return false
     const domain = nameOfHost(hostOf(request) ?? '')
     const { locations, apiName } = this.#options

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { ACME_CHALLENGE } from '@offshoot/contract/edge-app'
 import type { Logger } from 'pino'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { ownAcmeAnswer } from './own-certificate-statements.ts'
 
-/** RFC 8555, 8.3: a token is base64url, with at least 128 bits. */
-const CHALLENGE = /^\/\.well-known\/acme-challenge\/([A-Za-z0-9_-]{16,200})$/
 /** Concurrent queries. Anyone can send requests with made-up tokens. */
 const MAX_QUERIES = 8
 /** Limits of a connection: nobody sends more than the head of a request here. */
@@ -54,7 +53,7 @@ export class ChallengeListener {
 
   async #handle({ method, url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
     if (method !== 'GET' && method !== 'HEAD') return answer(response, 403, 'https only\n')
-    const token = CHALLENGE.exec(url)?.[1]
+    const token = ACME_CHALLENGE.exec(url)?.[1]
     if (token !== undefined) return this.#answerChallenge(token, response)
     // A target that is no path, such as that of a request to a proxy, must not become a part of the host name.
     const path = url.startsWith('/') ? url : '/'

@@ -12,7 +12,7 @@ const MAY_BE_TAKEN = `c.state = 'stored' and ${IS_PROVEN}
 export interface RecoverableCopy {
   readonly id: string
   readonly workspace_id: string
-  /** What is known of that host. */
+  /** What that host has told of itself. */
   readonly agent_id: string
   readonly accelerator: string | null
   readonly qemu_version: string | null

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,15 +7,14 @@ import { dataLayout } from '@offshoot/up/base/data-layout'
 import { enrol } from '@offshoot/up/join/enrol'
 import { hostFiles } from '@offshoot/up/join/membership'
 import { expect, it } from 'vitest'
-
-const KEY = `ofs_operator_${'x'.repeat(43)}`
+import { OPERATOR, OPERATOR_KEY } from '@offshoot/control/test/operator'
 
 it('bin/up gives control the labels and the zone of the host that joins', async () => {
   const harness = await Harness.start()
   const folder = await mkdtemp(join(tmpdir(), 'offshoot-join-'))
   try {
-    const { url } = await harness.control([], { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') })
-    const { body } = await call(url, 'POST', '/v1/admin/hosts/tokens', { token: KEY })
+    const { url } = await harness.control([], OPERATOR)
+    const { body } = await call(url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })
     const address = ['--host-address', '192.0.2.7']
     const described = ['--label', 'disk=nvme', '--label', 'gpu=none', '--zone', 'rack-2']
     const args = parseArguments(['--join', url, '--token', body.token, ...address, ...described], {}, '/')

@@ -1,5 +1,5 @@
 /** Everything that is on a stolen host, at an edge. `stolen-host-key.test.ts` of control has the routes of control. */
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { PREVIEW_RETURN_PATH } from '@offshoot/contract/preview-access'
 import { call } from '@offshoot/control/test/harness'
 import { internalPaths } from '@offshoot/control/test/internal-paths'
@@ -7,8 +7,7 @@ import { JoiningHost } from '@offshoot/control/test/joining-host'
 import { until } from '@offshoot/edge/test/edge-under-test'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PAGE, PreviewWorld, token } from '../setup/preview-world.ts'
-
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
+import { OPERATOR, OPERATOR_KEY } from '@offshoot/control/test/operator'
 
 /** The ways in which a browser or a program presents a token to an edge. */
 const presented = (value: string): readonly Record<string, string>[] => [
@@ -26,14 +25,14 @@ describe('everything that is on a stolen host', () => {
 
   beforeAll(async () => {
     world = await PreviewWorld.start({
-      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      ...OPERATOR,
     })
     const sandbox = await world.created()
     const body = { name: randomUUID(), git_url: 'https://git.example.com/x.git', visibility: 'private' }
     const app = (await world.as('POST', '/v1/apps', body)).body.id
     privateHosts = [`${world.parts.port}-${sandbox}.localhost:8081`, `${app}.localhost:8081`]
     const { control } = world.parts
-    const made = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR })
+    const made = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })
     const host = new JoiningHost()
     await host.join(control, made.body.token)
     const workspace = { workspace_id: world.alice.workspaceId, org: world.alice.workspaceId }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { agentHooks } from '../control.ts'
 import { FakeAgent } from '../test/fake-agent.ts'
@@ -6,9 +6,7 @@ import { addSnapshot } from '../test/fake-checkpoints.ts'
 import { addVolume } from '../test/fake-volumes.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
 import { reconcile } from './reconcile.ts'
-
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const OPERATED = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
+import { OPERATOR, OPERATOR_KEY } from '../test/operator.ts'
 
 describe('reconciliation without a recorded reason', () => {
   let harness: Harness
@@ -25,7 +23,7 @@ describe('reconciliation without a recorded reason', () => {
 
   beforeEach(async () => {
     agent = await FakeAgent.start()
-    control = await harness.control([agent], OPERATED)
+    control = await harness.control([agent], OPERATOR)
     tenants += 1
     tenant = await harness.tenant(control, `tenant-${tenants}`)
     return async () => {
@@ -37,8 +35,8 @@ describe('reconciliation without a recorded reason', () => {
   const create = async (on = control, token = tenant.key): Promise<string> =>
     (await call(on.url, 'POST', '/v1/sandboxes', { token, body: { template: 'base' } })).body.id
   const host = (on = control) => `/v1/admin/hosts/${on.control.fleet.agents[0]?.info?.agent_id}/reconcile`
-  const look = (on = control) => call(on.url, 'GET', host(on), { token: KEY })
-  const confirm = (body: object, on = control) => call(on.url, 'POST', host(on), { token: KEY, body })
+  const look = (on = control) => call(on.url, 'GET', host(on), { token: OPERATOR_KEY })
+  const confirm = (body: object, on = control) => call(on.url, 'POST', host(on), { token: OPERATOR_KEY, body })
   const sandboxes = () => [...agent.state.sandboxes.keys()]
 
   /** One complete round; later rounds find what this one left. */
@@ -140,7 +138,7 @@ describe('reconciliation without a recorded reason', () => {
     }
     await control.stop()
     for (const id of ids) agent.addSandbox(id, tenant.workspaceId)
-    control = await harness.control([agent], OPERATED)
+    control = await harness.control([agent], OPERATOR)
     const deletions = () => agent.requests.flatMap(({ method }, at) => (method === 'DELETE' ? [at] : []))
     await eventually(() => sandboxes().length === 0)
     // The host's list must be read again before the deletions of the second round.
@@ -167,7 +165,7 @@ describe('reconciliation without a recorded reason', () => {
     const own = agent.state.clusterId
     await control.stop()
     const emptied = await Harness.start()
-    const other = await emptied.control([agent], OPERATED)
+    const other = await emptied.control([agent], OPERATOR)
     try {
       const bob = await emptied.tenant(other, 'bob')
       await emptied.recordRemoval(agent, running)
@@ -194,14 +192,14 @@ describe('reconciliation without a recorded reason', () => {
     } finally {
       await emptied.stop()
     }
-    control = await harness.control([agent], OPERATED)
+    control = await harness.control([agent], OPERATOR)
   })
 
   it('two databases share a host: the second one’s control deletes nothing of the first', async () => {
     const running = await create()
     addSnapshot(agent, { id: running, workspace_id: tenant.workspaceId, template: 'base' }, randomUUID(), 'user')
     const elsewhere = await Harness.start()
-    const other = await elsewhere.control([agent], OPERATED)
+    const other = await elsewhere.control([agent], OPERATOR)
     try {
       await round(other)
       await round()
@@ -220,7 +218,7 @@ describe('reconciliation without a recorded reason', () => {
       expect((await call(control.url, 'POST', host(), { token, body: { count: 0 } })).status).toBe(401)
     }
     const unknown = `/v1/admin/hosts/${randomUUID()}/reconcile`
-    expect((await call(control.url, 'POST', unknown, { token: KEY, body: { count: 0 } })).status).toBe(404)
+    expect((await call(control.url, 'POST', unknown, { token: OPERATOR_KEY, body: { count: 0 } })).status).toBe(404)
     expect(await confirm({})).toMatchObject({ status: 400, body: { error: 'count required' } })
     expect(await confirm({ count: -1 })).toMatchObject({ status: 400, body: { error: 'count must be >= 0' } })
   })

@@ -1,6 +1,5 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sealEnvironment } from '../../kinds/apps/model/app-environment.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
@@ -11,9 +10,9 @@ import { operatorLists } from '../../test/list-objects-of-operators.ts'
 import { volumeLists } from '../../test/list-objects-of-volumes.ts'
 import { webhookLists } from '../../test/list-objects-of-webhooks.ts'
 import { insertObjects, type ListCase, Seed } from '../../test/list-objects.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../test/operator.ts'
 
 const LISTS = [appLists, orgLists, volumeLists, webhookLists]
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 /** Arrays that are always complete: few entries, or those of a guest or another service. */
 const UNPAGED = [
   '/v1/lsp/languages',
@@ -41,7 +40,7 @@ describe('lists', () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
     control = await harness.control([agent], {
-      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      ...OPERATOR,
     })
     alice = await harness.tenant(control, 'alice')
     bob = await harness.tenant(control, 'bob')
@@ -139,7 +138,9 @@ describe('lists', () => {
   })
 
   const ask = (who: Tenant, path: string, { credential }: ListCase) =>
-    call(control.url, 'GET', path, { token: { operator: OPERATOR, jwt: who.jwt, key: who.key }[credential ?? 'key'] })
+    call(control.url, 'GET', path, {
+      token: { operator: OPERATOR_KEY, jwt: who.jwt, key: who.key }[credential ?? 'key'],
+    })
   const asAlice = (path: string, list: ListCase) => ask(alice, path, list)
   const withQuery = ({ path, only }: ListCase, query = '') => `${path}?${[only, query].filter(Boolean).join('&')}`
   const namesOf = ({ by }: ListCase, { body }: Answer) =>

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { publicSchemas } from '@offshoot/contract/public-schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
@@ -6,8 +6,7 @@ import { FakeAgent } from '../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../test/harness.ts'
 import { filledPath, objectsOfEveryKind, type Ids } from '../../test/objects-of-every-kind.ts'
 import { lineOf, newPair } from '../../test/ssh-proof.ts'
-
-const OPERATOR_KEY = `ofs_operator_${'x'.repeat(43)}`
+import { OPERATOR, OPERATOR_KEY } from '../../test/operator.ts'
 
 /** The part of a body's schema that says which fields must be there. */
 interface Schema {
@@ -107,8 +106,7 @@ describe('the fields of bodies', () => {
   beforeAll(async () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
-    const operatorHash = createHash('sha256').update(OPERATOR_KEY).digest('hex')
-    control = await harness.control([agent], { operator_key_sha256: operatorHash })
+    control = await harness.control([agent], OPERATOR)
     alice = await harness.tenant(control, 'alice')
     operations = await documented()
     owned = await objectsOfEveryKind(harness, control, alice)

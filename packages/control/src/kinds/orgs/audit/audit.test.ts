@@ -1,11 +1,10 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { insertMember } from '../identity/membership-statements.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 const COUNT = 1_201
 
 describe('an audit log with many entries', () => {
@@ -20,7 +19,7 @@ describe('an audit log with many entries', () => {
   beforeAll(async () => {
     harness = await Harness.start()
     control = await harness.control([], {
-      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      ...OPERATOR,
     })
     alice = await harness.tenant(control, 'alice')
     carl = await harness.tenant(control, 'carl')
@@ -128,12 +127,12 @@ describe('an audit log with many entries', () => {
   })
 
   it('is in the log of all workspaces, with the entries that belong to none', async () => {
-    const admin = (query: string) => call(control.url, 'GET', `/v1/admin/audit${query}`, { token: OPERATOR })
+    const admin = (query: string) => call(control.url, 'GET', `/v1/admin/audit${query}`, { token: OPERATOR_KEY })
     const found = await admin(`?workspace_id=${carl.workspaceId}&target=target-7`)
     expect(found.body).toMatchObject([{ workspace_id: carl.workspaceId, target: 'target-7', target_kind: 'sandbox' }])
     expect((await admin('?workspace_id=x')).body).toEqual([])
     expect((await admin('?workspace_id=x&workspace_id=x')).status).toBe(400)
-    await call(control.url, 'POST', '/v1/admin/keys/rotate', { token: OPERATOR })
+    await call(control.url, 'POST', '/v1/admin/keys/rotate', { token: OPERATOR_KEY })
     const { body: rotated } = await admin('?action=keys.rotated')
     const actor = { type: 'operator', id: expect.any(String), name: 'bootstrap' }
     expect(rotated[0]).toMatchObject({ workspace_id: null, actor, target_kind: 'sealing_key' })

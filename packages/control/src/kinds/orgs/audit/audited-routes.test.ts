@@ -1,6 +1,6 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
@@ -8,8 +8,8 @@ import { JoiningHost } from '../../../test/joining-host.ts'
 import { hashInvitation } from '../invite-member.ts'
 import { insertInvitation } from '../identity/invitation-statements.ts'
 import { insertMember } from '../identity/membership-statements.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 const SSH_KEYS = [
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAb8SsGZ5T3oRfPrl7o38IPvC3su1dOHNcBHz5ZCUlUJ',
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPDWrQsO3SUkv6SIPtbhxmC3AAMpCpaWfSwkhi+fsWR0',
@@ -68,7 +68,7 @@ describe('the audit log, over all routes of the running service', () => {
     harness = await Harness.start()
     control = await harness.control([agent], {
       ssh: { host: '127.0.0.1', port: 2222 },
-      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      ...OPERATOR,
     })
     alice = await harness.tenant(control, 'alice')
     bob = await harness.tenant(control, 'bob')
@@ -159,18 +159,18 @@ describe('the audit log, over all routes of the running service', () => {
     },
     'POST /v1/admin/hosts/{id}/drain': () => ({ path: '/v1/admin/hosts/self/drain' }),
     'POST /v1/admin/hosts/{id}/cordon': async () => {
-      await ask('POST', '/v1/admin/hosts/self/uncordon', OPERATOR)
+      await ask('POST', '/v1/admin/hosts/self/uncordon', OPERATOR_KEY)
       return { path: '/v1/admin/hosts/self/cordon' }
     },
     'POST /v1/admin/hosts/{id}/uncordon': async () => {
-      await ask('POST', '/v1/admin/hosts/self/cordon', OPERATOR)
+      await ask('POST', '/v1/admin/hosts/self/cordon', OPERATOR_KEY)
       return { path: '/v1/admin/hosts/self/uncordon' }
     },
     'PATCH /v1/admin/hosts/{id}': () => ({ path: '/v1/admin/hosts/self', body: { labels: { audited: 'yes' } } }),
     'POST /v1/admin/hosts/tokens': () => ({}),
     'DELETE /v1/admin/hosts/{id}': async () => {
       const host = new JoiningHost()
-      await host.join(control, (await ask('POST', '/v1/admin/hosts/tokens', OPERATOR)).token)
+      await host.join(control, (await ask('POST', '/v1/admin/hosts/tokens', OPERATOR_KEY)).token)
       return { path: `/v1/admin/hosts/${host.joined?.host_id}` }
     },
     'POST /v1/admin/hosts/{id}/reconcile': () => ({ path: '/v1/admin/hosts/self/reconcile', body: { count: 0 } }),
@@ -180,7 +180,7 @@ describe('the audit log, over all routes of the running service', () => {
     'POST /v1/admin/operators/{id}/keys': async () => ({ path: `${await newOperator()}/keys`, body: { name: 'k' } }),
     'DELETE /v1/admin/operators/{id}/keys/{prefix}': async () => {
       const path = `${await newOperator()}/keys`
-      return { path: `${path}/${(await ask('POST', path, OPERATOR, { name: 'k' })).prefix}` }
+      return { path: `${path}/${(await ask('POST', path, OPERATOR_KEY, { name: 'k' })).prefix}` }
     },
     'POST /v1/admin/orgs/{id}/plan': () => ofBob('plan', { plan: 'self-hosted' }),
     'POST /v1/admin/orgs/{id}/suspend': () => ofBob('suspend', {}),
@@ -191,7 +191,7 @@ describe('the audit log, over all routes of the running service', () => {
   }
 
   const newOperator = async () => {
-    const { id } = await ask('POST', '/v1/admin/operators', OPERATOR, { name: 'x', role: 'viewer' })
+    const { id } = await ask('POST', '/v1/admin/operators', OPERATOR_KEY, { name: 'x', role: 'viewer' })
     return `/v1/admin/operators/${id}`
   }
   const ofBob = (verb: string, body: unknown): Request => ({ path: `/v1/admin/orgs/${bob.workspaceId}/${verb}`, body })
@@ -219,7 +219,7 @@ describe('the audit log, over all routes of the running service', () => {
       const { method, path, credential } = operation
       const name = `${method} ${path}`
       const prepared = (await successes[name]?.()) ?? {}
-      const token = prepared.token ?? (credential === 'operator' ? OPERATOR : alice.jwt)
+      const token = prepared.token ?? (credential === 'operator' ? OPERATOR_KEY : alice.jwt)
       const id = randomUUID()
       requested.set(id, name)
       await call(control.url, method, prepared.path ?? (await pathOf(operation)), {

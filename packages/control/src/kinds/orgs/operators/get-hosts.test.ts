@@ -1,10 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
-
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const hashOf = (key: string) => createHash('sha256').update(key).digest('hex')
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
 describe('hosts', () => {
   let harness: Harness
@@ -15,7 +13,7 @@ describe('hosts', () => {
   beforeAll(async () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
-    control = await harness.control([agent], { operator_key_sha256: hashOf(KEY) })
+    control = await harness.control([agent], OPERATOR)
     alice = await harness.tenant(control, 'alice')
   })
 
@@ -24,7 +22,7 @@ describe('hosts', () => {
     await agent.kill()
   })
 
-  const look = async () => (await call(control.url, 'GET', '/v1/admin/hosts', { token: KEY })).body
+  const look = async () => (await call(control.url, 'GET', '/v1/admin/hosts', { token: OPERATOR_KEY })).body
 
   it('are listed with what they can, what they use, and how much runs there', async () => {
     const { agentId } = agent.state
@@ -76,14 +74,14 @@ describe('hosts', () => {
     await eventually(async () => (await look())[0].state === 'foreign')
     agent.state.clusterId = clusterId
     await eventually(async () => (await look())[0].state === 'ready')
-    const again = await harness.control([], { operator_key_sha256: hashOf(KEY) })
-    const [known] = (await call(again.url, 'GET', '/v1/admin/hosts', { token: KEY })).body
+    const again = await harness.control([], OPERATOR)
+    const [known] = (await call(again.url, 'GET', '/v1/admin/hosts', { token: OPERATOR_KEY })).body
     expect(known).toMatchObject({ id: agent.state.agentId, state: 'ready', version: '0.1.0', capacity: { cpus: 2 } })
   })
 
   it('are shown to operators only', async () => {
     for (const token of [alice.key, alice.jwt])
       expect((await call(control.url, 'GET', '/v1/admin/hosts', { token })).status).toBe(401)
-    expect((await call(control.url, 'GET', '/v1/admin/hosts?limit=0', { token: KEY })).status).toBe(400)
+    expect((await call(control.url, 'GET', '/v1/admin/hosts?limit=0', { token: OPERATOR_KEY })).status).toBe(400)
   })
 })

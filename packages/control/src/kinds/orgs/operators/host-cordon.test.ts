@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SETTINGS = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
 const CREATES = 6
 
 const idOf = (agent: FakeAgent | undefined) => agent?.state.agentId ?? ''
@@ -18,7 +16,7 @@ describe('a host that an operator cordons', () => {
   beforeAll(async () => {
     agents = await Promise.all([FakeAgent.start(), FakeAgent.start(), FakeAgent.start()])
     harness = await Harness.start()
-    control = await harness.control(agents, SETTINGS)
+    control = await harness.control(agents, OPERATOR)
     alice = await harness.tenant(control, 'alice')
   })
 
@@ -28,7 +26,7 @@ describe('a host that an operator cordons', () => {
   })
 
   const operate = async (method: string, path: string, on = control) =>
-    call(on.url, method, `/v1/admin/hosts/${path}`, { token: KEY })
+    call(on.url, method, `/v1/admin/hosts/${path}`, { token: OPERATOR_KEY })
   const ask = async (method: string, path: string, body?: unknown, on = control) =>
     call(on.url, method, path, { token: alice.key, ...(body !== undefined && { body }) })
   const create = async (body: object = { template: 'base' }, on = control) => ask('POST', '/v1/sandboxes', body, on)
@@ -96,11 +94,11 @@ describe('a host that an operator cordons', () => {
 
   it('is known to every control process, also to one that starts later', async () => {
     const [first, ...others] = agents
-    const second = await harness.control(agents, SETTINGS)
+    const second = await harness.control(agents, OPERATOR)
     for (const agent of others) await operate('POST', `${idOf(agent)}/cordon`)
     await eventually(() => second.control.fleet.agents.filter(({ isCordoned }) => isCordoned).length === others.length)
     expect(await hostOf((await create(undefined, second)).body.id)).toBe(idOf(first))
-    const third = await harness.control(agents, SETTINGS)
+    const third = await harness.control(agents, OPERATOR)
     expect(await hostOf((await create(undefined, third)).body.id)).toBe(idOf(first))
     for (const agent of others) await operate('POST', `${idOf(agent)}/uncordon`, third)
     await eventually(() => second.control.fleet.agents.every(({ isCordoned }) => !isCordoned))
@@ -109,7 +107,7 @@ describe('a host that an operator cordons', () => {
   })
 
   it('can be cordoned while this process does not reach it, and is audited once for each change', async () => {
-    const lone = await harness.control([], SETTINGS)
+    const lone = await harness.control([], OPERATOR)
     const id = idOf(agents[1])
     const before = await entriesOf(id)
     await operate('POST', `${id}/cordon`, lone)

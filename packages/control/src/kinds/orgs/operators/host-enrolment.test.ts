@@ -13,10 +13,9 @@ import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAgentState } from '../../../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
 const EDGE_SECRET = Buffer.alloc(32, 3).toString('base64')
-const hashOf = (key: string) => createHash('sha256').update(key).digest('hex')
 
 /** The request with another last byte, which is one of its signature. */
 function forged(pem: string): string {
@@ -42,19 +41,19 @@ describe('a host that joins', () => {
 
   beforeAll(async () => {
     harness = await Harness.start()
-    control = await harness.control([], { operator_key_sha256: hashOf(KEY), edge_secret: EDGE_SECRET })
+    control = await harness.control([], { ...OPERATOR, edge_secret: EDGE_SECRET })
     alice = await harness.tenant(control, 'alice')
   })
 
   afterAll(() => harness.stop())
 
   const makeToken = async () =>
-    (await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: KEY })).body.token as string
+    (await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })).body.token as string
 
   it('needs a token, which only operators make, and of which the database has the hash alone', async () => {
     for (const token of [alice.key, alice.jwt])
       expect((await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token })).status).toBe(401)
-    const { status, body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: KEY })
+    const { status, body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })
     expect({ status, body }).toEqual({
       status: 201,
       body: { token: expect.stringMatching(/^oht_[\w-]{43}$/), expires_at: expect.any(String) },
@@ -105,7 +104,7 @@ describe('a host that joins', () => {
     await harness.pool.query(`update host_tokens set expires_at = now() - interval '1 second'`)
     expect((await host.join(control, token)).status).toBe(401)
     expect((await new JoiningHost().join(control, `oht_${'x'.repeat(43)}`)).status).toBe(401)
-    expect((await new JoiningHost().join(control, KEY)).status).toBe(401)
+    expect((await new JoiningHost().join(control, OPERATOR_KEY)).status).toBe(401)
   })
 
   it('is refused with an unusable request or address, and its token stays', async () => {
@@ -159,7 +158,7 @@ describe('a host that joins', () => {
   it('is refused once it has been removed', async () => {
     const [host, token] = [new JoiningHost(), await makeToken()]
     const { body } = await host.join(control, token)
-    const remove = () => call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: KEY })
+    const remove = () => call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: OPERATOR_KEY })
     expect((await remove()).status).toBe(204)
     expect((await remove()).status).toBe(404)
     expect((await host.renew(control)).status).toBe(401)
@@ -188,7 +187,7 @@ describe('a host that joins', () => {
       })
       expect(upgraded?.kind).toBe('upgraded')
       const remove = (query = '') =>
-        call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}${query}`, { token: KEY })
+        call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}${query}`, { token: OPERATOR_KEY })
       const refused = await remove()
       expect([refused.status, refused.body.detail]).toEqual([
         409,
@@ -216,7 +215,7 @@ describe('a host that joins', () => {
       expect(control.control.fleet.reachable).not.toContain(agent.state.agentId)
     } finally {
       await agent.kill()
-      await call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: KEY })
+      await call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: OPERATOR_KEY })
     }
   })
 
@@ -239,7 +238,12 @@ describe('a host that joins', () => {
     const body = { request: await certificateRequest(makePrivateKey()) }
     const { body: signed } = await call(control.url, 'POST', EDGE_CERTIFICATE_PATH, { token: await edgeToken(), body })
     expect(nameIn(signed.certificate)).toBe(`DNS:${EDGE_NAME}`)
-    for (const token of [await edgeToken(joined.edge_secret), await edgeToken(joined.secret), KEY, alice.jwt]) {
+    for (const token of [
+      await edgeToken(joined.edge_secret),
+      await edgeToken(joined.secret),
+      OPERATOR_KEY,
+      alice.jwt,
+    ]) {
       expect((await call(control.url, 'POST', EDGE_CERTIFICATE_PATH, { token, body })).status).toBe(404)
       expect((await call(control.url, 'GET', EDGE_HOSTS_PATH, { token })).status).toBe(404)
     }

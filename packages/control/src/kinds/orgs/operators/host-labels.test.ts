@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -6,9 +5,8 @@ import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAgentState } from '../../../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SETTINGS = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
 const CREATES = 6
 const LONG = 'x'.repeat(64)
 const LACKS = 'the host lacks the labels or the zone that the workspace requires'
@@ -27,7 +25,7 @@ describe('labels and zones of hosts', () => {
   beforeAll(async () => {
     agents = await Promise.all([FakeAgent.start(), FakeAgent.start(), FakeAgent.start()])
     harness = await Harness.start()
-    control = await harness.control(agents, SETTINGS)
+    control = await harness.control(agents, OPERATOR)
     alice = await harness.tenant(control, 'alice')
     first = idOf(agents[0])
     second = idOf(agents[1])
@@ -44,7 +42,7 @@ describe('labels and zones of hosts', () => {
   })
 
   const operate = async (method: string, path: string, body?: unknown, on = control) =>
-    call(on.url, method, `/v1/admin/${path}`, { token: KEY, ...(body !== undefined && { body }) })
+    call(on.url, method, `/v1/admin/${path}`, { token: OPERATOR_KEY, ...(body !== undefined && { body }) })
   const describeHost = async (id: string, body: unknown, on = control) => operate('PATCH', `hosts/${id}`, body, on)
   const requires = async (body: unknown, { workspaceId } = alice) =>
     operate('POST', `orgs/${workspaceId}/placement`, body)
@@ -194,14 +192,14 @@ describe('labels and zones of hosts', () => {
   })
 
   it('are known to every control process, also to one that starts later', async () => {
-    const other = await harness.control(agents, SETTINGS)
+    const other = await harness.control(agents, OPERATOR)
     await describeHost(first, { labels: { disk: 'nvme' } })
     await requires({ labels: { disk: 'nvme' } })
     const { rules, agents: known } = other.control.fleet
     // It reads the labels and the requirement in two statements, in any order.
     await eventually(() => rules.allowed(known, alice.workspaceId as WorkspaceId).length === 1)
     expect(await hostsOfNew(other)).toEqual([first])
-    const later = await harness.control(agents, SETTINGS)
+    const later = await harness.control(agents, OPERATOR)
     expect(await hostsOfNew(later)).toEqual([first])
     await other.stop()
     await later.stop()
@@ -228,7 +226,7 @@ describe('labels and zones of hosts', () => {
     await requires({ zone: 'rack-7' })
     expect(await hostsOfNew()).toEqual([id])
     await describeHost(id, { labels: {}, zone: 'rack-8' })
-    const again = await harness.control([], SETTINGS)
+    const again = await harness.control([], OPERATOR)
     await eventually(() => again.control.fleet.byId(id)?.isReachable)
     expect((await operate('GET', `hosts/${id}`, undefined, again)).body).toMatchObject({ labels: {}, zone: 'rack-8' })
     await again.stop()

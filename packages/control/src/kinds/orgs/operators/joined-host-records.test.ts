@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAgentState, fakeSandbox } from '../../../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
-
-const KEY = `ofs_operator_${'x'.repeat(43)}`
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
 describe('the records of a host that has joined', () => {
   let harness: Harness
@@ -19,11 +17,11 @@ describe('the records of a host that has joined', () => {
   beforeAll(async () => {
     first = await FakeAgent.start()
     harness = await Harness.start()
-    control = await harness.control([first], { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') })
+    control = await harness.control([first], OPERATOR)
     alice = await harness.tenant(control, 'alice')
     const port = await findFreePort()
     const host = new JoiningHost(`https://127.0.0.1:${port}`)
-    const { body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: KEY })
+    const { body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })
     await host.join(control, body.token)
     hostId = host.joined?.host_id ?? ''
     const state = new FakeAgentState(hostId)

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
 const SETTINGS = {
-  operator_key_sha256: createHash('sha256').update(KEY).digest('hex'),
+  ...OPERATOR,
   lost_after_seconds: 5,
 }
 /** Milliseconds until a host that is gone is lost. */
@@ -32,7 +31,7 @@ describe('a host that no control process hears', () => {
   })
 
   const hostOf = async (id: string, on = control) =>
-    (await call(on.url, 'GET', `/v1/admin/hosts/${id}`, { token: KEY })).body
+    (await call(on.url, 'GET', `/v1/admin/hosts/${id}`, { token: OPERATOR_KEY })).body
   const ask = async (method: string, path: string, body?: unknown) =>
     call(control.url, method, path, { token: alice.key, ...(body !== undefined && { body }) })
   const lostRows = async () => {

@@ -1,12 +1,12 @@
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { addQuarantined } from '../../../test/fake-quarantine.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { OPERATOR, OPERATOR_KEY as KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
 const SUSPENDED = {
   status: 403,
   body: { error: 'account suspended', detail: 'please contact support: help@example.com' },
@@ -24,7 +24,7 @@ describe('operators', () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
     control = await harness.control([agent], {
-      operator_key_sha256: createHash('sha256').update(KEY).digest('hex'),
+      ...OPERATOR,
       support: 'help@example.com',
     })
     unoperated = await harness.control([agent])

@@ -1,12 +1,11 @@
-import { createHash } from 'node:crypto'
 import { HOST_CERTIFICATE_PATH } from '@offshoot/contract/host-enrolment'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { internalPaths } from '../../../test/internal-paths.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
 /** Routes for everybody. */
 const OPEN: ReadonlySet<number> = new Set([200, 204, 302, 303])
 
@@ -30,7 +29,7 @@ describe('everything that is on a stolen host', () => {
     agent = await FakeAgent.start()
     harness = await Harness.start()
     control = await harness.control([agent], {
-      operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
+      ...OPERATOR,
       edge_secret: Buffer.alloc(32, 1).toString('base64'),
       gateway_secret: Buffer.alloc(32, 2).toString('base64'),
       ssh: { host: '127.0.0.1', port: 2222 },
@@ -39,7 +38,7 @@ describe('everything that is on a stolen host', () => {
     alice = await harness.tenant(control, 'alice')
     const made = await call(control.url, 'POST', '/v1/sandboxes', { token: alice.key, body: { template: 'base' } })
     sandbox = made.body.id
-    const { body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR })
+    const { body } = await call(control.url, 'POST', '/v1/admin/hosts/tokens', { token: OPERATOR_KEY })
     host = new JoiningHost()
     await host.join(control, body.token)
     operations = [...(await describedOperations()), ...(await internalOperations())]

@@ -1,5 +1,4 @@
 /** @module-tag faults */
-import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +6,10 @@ import { S3Server } from '@offshoot/kit/test/s3-server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { copySettings } from '../../../test/copy-settings.ts'
+import { OPERATOR_KEY } from '../../../test/operator.ts'
 
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
-const KEY = Buffer.alloc(32, 5).toString('base64')
+type Store = Parameters<typeof copySettings>[0]
 
 describe('a copy of a hibernated sandbox', () => {
   let harness: Harness
@@ -20,11 +20,7 @@ describe('a copy of a hibernated sandbox', () => {
   let folder: string
   let id: string
 
-  const settings = (store: object = { folder }) => ({
-    operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
-    objects: { store, key: KEY } as never,
-    copy_after_seconds: 1,
-  })
+  const settings = (store: Store = { folder }) => copySettings(store)
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-copies-'))
@@ -57,7 +53,7 @@ describe('a copy of a hibernated sandbox', () => {
   const streams = async () => readdir(join(folder, 'streams'))
   const rowsOfStreams = async () =>
     (await harness.pool.query('select id, state, bake, reason from stored_streams order by created_at')).rows
-  const restart = async (store?: object) => {
+  const restart = async (store?: Store) => {
     await control.stop()
     control = await harness.control(agents, settings(store))
   }
@@ -250,7 +246,7 @@ describe('a copy of a hibernated sandbox', () => {
     await hibernate()
     await stored()
     const path = `/v1/admin/hosts/${source.state.agentId}/drain`
-    expect((await call(control.url, 'POST', path, { token: OPERATOR })).status).toBe(200)
+    expect((await call(control.url, 'POST', path, { token: OPERATOR_KEY })).status).toBe(200)
     await eventually(async () => {
       const { rows } = await harness.pool.query('select state from sandbox_moves where finished_at is not null')
       return rows[0]?.state === 'done'

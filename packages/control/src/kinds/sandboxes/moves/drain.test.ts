@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
-
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SETTINGS = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
 describe('a host that an operator drains', () => {
   let harness: Harness
@@ -15,7 +12,7 @@ describe('a host that an operator drains', () => {
   beforeEach(async () => {
     agents = await Promise.all([FakeAgent.start(), FakeAgent.start(), FakeAgent.start()])
     harness = await Harness.start()
-    control = await harness.control(agents, SETTINGS)
+    control = await harness.control(agents, OPERATOR)
     alice = await harness.tenant(control, 'alice')
   })
 
@@ -25,7 +22,7 @@ describe('a host that an operator drains', () => {
   })
 
   const operate = async (method: string, path: string) =>
-    call(control.url, method, `/v1/admin/hosts/${path}`, { token: KEY })
+    call(control.url, method, `/v1/admin/hosts/${path}`, { token: OPERATOR_KEY })
   const ask = async (method: string, path: string, body?: unknown, on = control) =>
     call(on.url, method, path, { token: alice.key, ...(body !== undefined && { body }) })
   const create = async (body: object = {}) =>
@@ -82,7 +79,7 @@ describe('a host that an operator drains', () => {
   it('is followed by the events and the status of what it gave away, in every process', async () => {
     const id = await create()
     const host = await hostOf(id)
-    const second = await harness.control(agents, SETTINGS)
+    const second = await harness.control(agents, OPERATOR)
     await exec(id, second)
     await operate('POST', `${host}/drain`)
     await drained(host)

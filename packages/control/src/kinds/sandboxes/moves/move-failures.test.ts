@@ -1,11 +1,10 @@
 /** @module-tag faults */
-import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { holdStep } from '../../../test/hold-step.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SETTINGS = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
 const STEPS = ['leave', 'export', 'import', 'stay', 'gone'] as const
 
 interface Move {
@@ -27,7 +26,7 @@ describe('a sandbox that moves to another host', () => {
   beforeEach(async () => {
     agents = await Promise.all([FakeAgent.start(), FakeAgent.start()])
     harness = await Harness.start()
-    control = await harness.control(agents, SETTINGS)
+    control = await harness.control(agents, OPERATOR)
     alice = await harness.tenant(control, 'alice')
     id = (await ask('POST', '', { template: 'base' })).body.id
     source = agents.find(({ state }) => state.sandboxes.has(id)) as FakeAgent
@@ -42,7 +41,7 @@ describe('a sandbox that moves to another host', () => {
     call(on.url, method, `/v1/sandboxes${path}`, { token: alice.key, ...(body !== undefined && { body }) })
   const exec = async (on = control) => ask('POST', `/${id}/exec`, { cmd: 'true' }, on)
   const operate = async (method: string, path: string, on = control) =>
-    call(on.url, method, `/v1/admin/hosts/${path}`, { token: KEY })
+    call(on.url, method, `/v1/admin/hosts/${path}`, { token: OPERATOR_KEY })
   const drain = async () => operate('POST', `${source.state.agentId}/drain`)
   const other = () => agents.find((agent) => agent !== source) as FakeAgent
   const execs = (agent: FakeAgent) => agent.requests.filter(({ path }) => path === `/v1/sandboxes/${id}/exec`).length
@@ -65,18 +64,6 @@ describe('a sandbox that moves to another host', () => {
     expect((await exec(on)).status).toBe(200)
     expect([execs(source), execs(other())]).toEqual([0, before + 1])
   }
-  /** Holds the next request of a step until it is released. */
-  const hold = (step: string) => {
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    for (const agent of agents)
-      agent.onMove = async (action) => {
-        if (action !== step) return undefined
-        begun.resolve()
-        await held.promise
-        return undefined
-      }
-    return { begun: begun.promise, release: () => held.resolve() }
-  }
   /** @returns a function that starts the agent again */
   const kill = async (agent: FakeAgent) => {
     const { port } = agent
@@ -96,10 +83,10 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it.each(['import', 'stay'])('is moved on by another process if one ends during %s', async (step) => {
-    const held = hold(step)
+    const held = holdStep(agents, step)
     expect((await drain()).status).toBe(200)
     await held.begun
-    const second = await harness.control(agents, SETTINGS)
+    const second = await harness.control(agents, OPERATOR)
     await control.stop()
     held.release()
     await expectMoved(second)
@@ -107,7 +94,7 @@ describe('a sandbox that moves to another host', () => {
 
   it('stays with one host for reconciliation, whatever step it is at', async () => {
     for (const step of ['import', 'stay']) {
-      const held = hold(step)
+      const held = holdStep(agents, step)
       if (step === 'import') await drain()
       await held.begun
       const lists = () => agents.map(({ requests }) => requests.filter(({ path }) => path === '/v1/sandboxes').length)
@@ -134,7 +121,7 @@ describe('a sandbox that moves to another host', () => {
   it('goes to the next host if one has no room', async () => {
     const third = await FakeAgent.start()
     agents = [...agents, third]
-    const wider = await harness.control(agents, SETTINGS)
+    const wider = await harness.control(agents, OPERATOR)
     await control.stop()
     control = wider
     let refusals = 0
@@ -153,7 +140,7 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it('stays where it is if an operator removes the destination before the commit', async () => {
-    const held = hold('import')
+    const held = holdStep(agents, 'import')
     await drain()
     await held.begun
     await harness.pool.query('update agents set retired_at = now() where id = $1', [other().state.agentId])
@@ -166,7 +153,7 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it('waits for a destination that dies after the commit, and runs nowhere else', async () => {
-    const held = hold('stay')
+    const held = holdStep(agents, 'stay')
     await drain()
     await held.begun
     expect(await hostOf()).toBe(other().state.agentId)
@@ -180,7 +167,7 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it('goes on when a source is back that died before the commit', async () => {
-    const held = hold('export')
+    const held = holdStep(agents, 'export')
     await drain()
     await held.begun
     const restart = await kill(source)
@@ -191,7 +178,7 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it('runs at once if the source dies after the commit, which removes its copy when it is back', async () => {
-    const held = hold('stay')
+    const held = holdStep(agents, 'stay')
     await drain()
     await held.begun
     const restart = await kill(source)
@@ -206,7 +193,7 @@ describe('a sandbox that moves to another host', () => {
   })
 
   it.each(['import', 'stay'])('can be deleted during %s, and is nowhere then', async (step) => {
-    const held = hold(step)
+    const held = holdStep(agents, step)
     await drain()
     await held.begun
     expect((await ask('DELETE', `/${id}`)).status).toBe(204)

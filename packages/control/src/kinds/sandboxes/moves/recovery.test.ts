@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,20 +6,8 @@ import { retireAgent } from '../../../fleet/agent-statements.ts'
 import { recoverableCopies } from '../../../fleet/recovery-statements.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
-
-const OPERATOR = `ofs_operator_${'x'.repeat(43)}`
-
-/** Holds the next request of a step until it is released. */
-function hold(agent: FakeAgent, step: string) {
-  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  agent.onMove = async (action) => {
-    if (action !== step) return undefined
-    begun.resolve()
-    await held.promise
-    return undefined
-  }
-  return { begun: begun.promise, release: () => held.resolve() }
-}
+import { holdStep } from '../../../test/hold-step.ts'
+import { copySettings } from '../../../test/copy-settings.ts'
 
 describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }, () => {
   let harness: Harness
@@ -31,12 +18,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
   let folder: string
   let id: string
 
-  const settings = () => ({
-    operator_key_sha256: createHash('sha256').update(OPERATOR).digest('hex'),
-    objects: { store: { folder }, key: Buffer.alloc(32, 5).toString('base64') },
-    copy_after_seconds: 1,
-    lost_after_seconds: 60,
-  })
+  const settings = () => ({ ...copySettings({ folder }), lost_after_seconds: 60 })
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-copies-'))
@@ -135,7 +117,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
     'wakes on another host although the process ends during %s',
     { tags: ['long'] },
     async (step) => {
-      const held = hold(other(), step)
+      const held = holdStep([other()], step)
       await kill(source)
       await held.begun
       const first = control
@@ -147,7 +129,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
   )
 
   it('belongs to its own host if that is back in time and uses it', async () => {
-    const held = hold(other(), 'import')
+    const held = holdStep([other()], 'import')
     const restart = await kill(source)
     await held.begun
     await restart()
@@ -163,7 +145,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
   })
 
   it('is at exactly one host, whoever comes first', async () => {
-    const held = hold(other(), 'import')
+    const held = holdStep([other()], 'import')
     const restart = await kill(source)
     await held.begun
     await restart()
@@ -221,7 +203,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
   })
 
   it('can be deleted while it is recovered, and is nowhere then', async () => {
-    const held = hold(other(), 'import')
+    const held = holdStep([other()], 'import')
     const restart = await kill(source)
     await held.begun
     await restart()
@@ -257,7 +239,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
     })
 
     it('is not taken over by a move that the backup knows', async () => {
-      const held = hold(other(), 'import')
+      const held = holdStep([other()], 'import')
       await kill(source)
       await held.begun
       await restoreDatabase()

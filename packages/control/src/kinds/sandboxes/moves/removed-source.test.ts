@@ -1,28 +1,15 @@
 /** @module-tag faults */
-import { createHash } from 'node:crypto'
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAgentState } from '../../../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
 import { JoiningHost } from '../../../test/joining-host.ts'
+import { holdStep } from '../../../test/hold-step.ts'
+import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
-const KEY = `ofs_operator_${'x'.repeat(43)}`
-const SETTINGS = { operator_key_sha256: createHash('sha256').update(KEY).digest('hex') }
 /** The joined host, which is the source, answers the others. */
 const DESTINATION_STEPS = new Set(['import', 'stay'])
-
-/** Holds the next request of a step to one host until it is released. */
-const hold = (agent: FakeAgent, step: string) => {
-  const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  agent.onMove = async (action) => {
-    if (action !== step) return undefined
-    begun.resolve()
-    await held.promise
-    return undefined
-  }
-  return { begun: begun.promise, release: () => held.resolve() }
-}
 
 describe('a sandbox whose host is removed while it moves away', () => {
   let harness: Harness
@@ -36,7 +23,7 @@ describe('a sandbox whose host is removed while it moves away', () => {
   beforeEach(async () => {
     first = await FakeAgent.start()
     harness = await Harness.start()
-    control = await harness.control([first], SETTINGS)
+    control = await harness.control([first], OPERATOR)
     alice = await harness.tenant(control, 'alice')
     await join()
     await operate('POST', `${first.state.agentId}/cordon`)
@@ -60,14 +47,14 @@ describe('a sandbox whose host is removed while it moves away', () => {
     await eventually(() => control.control.fleet.byId(hostId)?.isReachable)
   }
   const operate = async (method: string, path: string) =>
-    call(control.url, method, `/v1/admin/hosts/${path}`, { token: KEY })
+    call(control.url, method, `/v1/admin/hosts/${path}`, { token: OPERATOR_KEY })
   const ask = async (method: string, path: string, body?: unknown) =>
     call(control.url, method, `/v1/sandboxes${path}`, { token: alice.key, ...(body !== undefined && { body }) })
   const rows = async () =>
     (await harness.pool.query('select state, reason, left_behind, finished_at from sandbox_moves')).rows
   /** Removes the host at this step of the move, and returns after the end of the move. */
   const removeDuring = async (step: string) => {
-    const held = hold(DESTINATION_STEPS.has(step) ? first : joined, step)
+    const held = holdStep([DESTINATION_STEPS.has(step) ? first : joined], step)
     expect((await operate('POST', `${hostId}/drain`)).status).toBe(200)
     await held.begun
     const removed = await operate('DELETE', `${hostId}?reason=broken`)

@@ -46,24 +46,28 @@ describe('a guest that runs', () => {
 })
 
 describe('a kill -9 in the middle of creates and deletes', () => {
-  it.each(['agent', 'control'] as const)('of %s leaves rows and VMs agreeing', async (service) => {
-    const kept = await Promise.all(Array.from({ length: 3 }, async () => offshoot.create()))
-    const underWay = [
-      ...Array.from({ length: 6 }, async () => offshoot.create()),
-      ...kept.map(async ({ id }) => offshoot.delete(id)),
-    ].map(async (each) => each.catch(() => undefined))
-    await until('a first VM of the new ones', async () =>
-      (await offshoot.folders()).some((id) => kept.every((k) => k.id !== id)),
-    )
-    await offshoot.killService(service)
-    await Promise.all(underWay)
-    await untilConsistent(offshoot)
-    for (const { id, status } of await rowsOf(offshoot))
-      if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
-    await deleteAll()
-  })
+  it.each(['agent', 'control'] as const)(
+    'of %s leaves rows and VMs agreeing',
+    { tags: ['faults'] },
+    async (service) => {
+      const kept = await Promise.all(Array.from({ length: 3 }, async () => offshoot.create()))
+      const underWay = [
+        ...Array.from({ length: 6 }, async () => offshoot.create()),
+        ...kept.map(async ({ id }) => offshoot.delete(id)),
+      ].map(async (each) => each.catch(() => undefined))
+      await until('a first VM of the new ones', async () =>
+        (await offshoot.folders()).some((id) => kept.every((k) => k.id !== id)),
+      )
+      await offshoot.killService(service)
+      await Promise.all(underWay)
+      await untilConsistent(offshoot)
+      for (const { id, status } of await rowsOf(offshoot))
+        if (status === 'running') expect((await offshoot.exec(id, 'echo here')).stdout).toBe('here\n')
+      await deleteAll()
+    },
+  )
 
-  it('of every QEMU leaves failed rows that can be deleted', async () => {
+  it('of every QEMU leaves failed rows that can be deleted', { tags: ['faults'] }, async () => {
     await Promise.all(Array.from({ length: 3 }, async () => offshoot.create()))
     for (const { pid } of await offshoot.virtualMachines()) process.kill(pid, 'SIGKILL')
     await until('three failed rows', async () => {
@@ -73,7 +77,7 @@ describe('a kill -9 in the middle of creates and deletes', () => {
     await deleteAll()
   })
 
-  it('of QEMU while the agent is away is found out when it returns', async () => {
+  it('of QEMU while the agent is away is found out when it returns', { tags: ['faults'] }, async () => {
     const { id } = await offshoot.create()
     const agent = await until('the agent', async () => offshoot.service('agent'))
     const [machine] = await offshoot.virtualMachines()

@@ -126,28 +126,36 @@ describe('a fork tree', () => {
     })
   })
 
-  it('cut off by a kill -9 of control or agent leaves rows, VMs and folders that agree', async () => {
-    const parent = await offshoot.create()
-    for (const service of ['control', 'agent'] as const) {
-      const forking = ask(parent.id, 'fork-tree', { count: 3 }).catch(() => null)
-      await offshoot.killService(service)
-      await forking
-      await until(
-        'all to agree',
-        async () => {
-          const { body } = await offshoot.request('GET', '/v1/sandboxes')
-          const rows = (body as { id: string; status: string }[]).map(({ id, status }) => `${id} ${status}`).toSorted()
-          const vms = (await offshoot.virtualMachines()).map(({ sandboxId }) => `${sandboxId} running`).toSorted()
-          const folders = (await offshoot.folders()).map((id) => `${id} running`).toSorted()
-          return rows.join() === vms.join() && vms.join() === folders.join()
-        },
-        60_000,
-      )
-      await until('the parent to answer', async () => {
-        const { status } = await offshoot.request('POST', `/v1/sandboxes/${parent.id}/exec`, { body: { cmd: 'true' } })
-        return status === 200
-      })
-    }
-    for (const { id } of (await offshoot.request('GET', '/v1/sandboxes')).body) await offshoot.delete(id)
-  })
+  it(
+    'cut off by a kill -9 of control or agent leaves rows, VMs and folders that agree',
+    { tags: ['faults'] },
+    async () => {
+      const parent = await offshoot.create()
+      for (const service of ['control', 'agent'] as const) {
+        const forking = ask(parent.id, 'fork-tree', { count: 3 }).catch(() => null)
+        await offshoot.killService(service)
+        await forking
+        await until(
+          'all to agree',
+          async () => {
+            const { body } = await offshoot.request('GET', '/v1/sandboxes')
+            const rows = (body as { id: string; status: string }[])
+              .map(({ id, status }) => `${id} ${status}`)
+              .toSorted()
+            const vms = (await offshoot.virtualMachines()).map(({ sandboxId }) => `${sandboxId} running`).toSorted()
+            const folders = (await offshoot.folders()).map((id) => `${id} running`).toSorted()
+            return rows.join() === vms.join() && vms.join() === folders.join()
+          },
+          60_000,
+        )
+        await until('the parent to answer', async () => {
+          const { status } = await offshoot.request('POST', `/v1/sandboxes/${parent.id}/exec`, {
+            body: { cmd: 'true' },
+          })
+          return status === 200
+        })
+      }
+      for (const { id } of (await offshoot.request('GET', '/v1/sandboxes')).body) await offshoot.delete(id)
+    },
+  )
 })

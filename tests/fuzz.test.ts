@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'

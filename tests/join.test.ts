@@ -101,37 +101,41 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
   })
 
-  it('loses a sandbox that sleeps to another host while it is cut off, with its memory, and removes it later', async () => {
-    const { id: asleep } = await first.create({ template: 'minimal', persistent: true })
-    await first.exec(asleep, 'echo kept > /root/file; sleep 100000 > /dev/null 2>&1 & echo $! > /tmp/pid')
-    expect((await first.request('POST', `/v1/sandboxes/${asleep}/hibernate`)).status).toBe(200)
-    await until('a copy of it', async () => {
-      const { text } = await call('GET', `${first.credentials.base_url}/metrics`)
-      return /^offshoot_sandbox_copies\{status="stored"\} 1$/m.test(text)
-    })
-    const other = await firstHost()
-    expect((await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)).status).toBe(200)
-    await second.connect(false)
-    try {
-      await until('the sandbox on the first host', async () => {
-        const cmd = 'cat /root/file; tr "\\0" " " < /proc/$(cat /tmp/pid)/cmdline'
-        const { status, body } = await first.request('POST', `/v1/sandboxes/${asleep}/exec`, { body: { cmd } })
-        if (status !== 200) return false
-        expect(body).toMatchObject({ stdout: 'kept\nsleep 100000 ', exit_code: 0 })
-        return true
+  it(
+    'loses a sandbox that sleeps to another host while it is cut off, with its memory, and removes it later',
+    { tags: ['faults'] },
+    async () => {
+      const { id: asleep } = await first.create({ template: 'minimal', persistent: true })
+      await first.exec(asleep, 'echo kept > /root/file; sleep 100000 > /dev/null 2>&1 & echo $! > /tmp/pid')
+      expect((await first.request('POST', `/v1/sandboxes/${asleep}/hibernate`)).status).toBe(200)
+      await until('a copy of it', async () => {
+        const { text } = await call('GET', `${first.credentials.base_url}/metrics`)
+        return /^offshoot_sandbox_copies\{status="stored"\} 1$/m.test(text)
       })
-      expect((await first.exec(asleep, 'echo later > /root/file; cat /root/file')).stdout).toBe('later\n')
-    } finally {
-      await second.connect(true)
-    }
-    await until('the second host to have removed it', async () => {
-      return !(await readdir(join(second.dataDir, 'agent/sandboxes'))).includes(asleep)
-    })
-    expect((await first.exec(asleep, 'cat /root/file')).stdout).toBe('later\n')
-    expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
-    expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)
-    expect((await asOperator('POST', `/v1/admin/hosts/${other}/cordon`)).status).toBe(200)
-  })
+      const other = await firstHost()
+      expect((await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)).status).toBe(200)
+      await second.connect(false)
+      try {
+        await until('the sandbox on the first host', async () => {
+          const cmd = 'cat /root/file; tr "\\0" " " < /proc/$(cat /tmp/pid)/cmdline'
+          const { status, body } = await first.request('POST', `/v1/sandboxes/${asleep}/exec`, { body: { cmd } })
+          if (status !== 200) return false
+          expect(body).toMatchObject({ stdout: 'kept\nsleep 100000 ', exit_code: 0 })
+          return true
+        })
+        expect((await first.exec(asleep, 'echo later > /root/file; cat /root/file')).stdout).toBe('later\n')
+      } finally {
+        await second.connect(true)
+      }
+      await until('the second host to have removed it', async () => {
+        return !(await readdir(join(second.dataDir, 'agent/sandboxes'))).includes(asleep)
+      })
+      expect((await first.exec(asleep, 'cat /root/file')).stdout).toBe('later\n')
+      expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
+      expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)
+      expect((await asOperator('POST', `/v1/admin/hosts/${other}/cordon`)).status).toBe(200)
+    },
+  )
 
   it('gives its sandboxes to another host, with their processes, when it is drained', async () => {
     const { host_id: id } = await member()

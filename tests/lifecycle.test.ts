@@ -244,18 +244,22 @@ describe('its time to live', () => {
     await offshoot.delete(id)
   })
 
-  it('hibernates it when control is back, also if it is paused then; a command wakes it', async () => {
-    const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300, on_timeout: 'pause' })
-    await offshoot.exec(id, 'echo here > /tmp/memory')
-    await moved(id, 'pause', 'paused')
-    await patch(id, { ttl_seconds: 1 })
-    await Promise.all([offshoot.killService('agent'), offshoot.killService('control')])
-    await until('its hibernation', async () => (await get(id)).body.status === 'hibernated')
-    await patch(id, { ttl_seconds: 300 })
-    expect((await offshoot.exec(id, 'cat /tmp/memory')).stdout).toBe('here\n')
-    await patch(id, { on_timeout: 'delete', ttl_seconds: 1 })
-    await until('its end', async () => (await get(id)).status === 404)
-  })
+  it(
+    'hibernates it when control is back, also if it is paused then; a command wakes it',
+    { tags: ['faults'] },
+    async () => {
+      const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300, on_timeout: 'pause' })
+      await offshoot.exec(id, 'echo here > /tmp/memory')
+      await moved(id, 'pause', 'paused')
+      await patch(id, { ttl_seconds: 1 })
+      await Promise.all([offshoot.killService('agent'), offshoot.killService('control')])
+      await until('its hibernation', async () => (await get(id)).body.status === 'hibernated')
+      await patch(id, { ttl_seconds: 300 })
+      expect((await offshoot.exec(id, 'cat /tmp/memory')).stdout).toBe('here\n')
+      await patch(id, { on_timeout: 'delete', ttl_seconds: 1 })
+      await until('its end', async () => (await get(id)).status === 404)
+    },
+  )
 
   it('ends while control is dead, and is then made up for, also of one that is hibernated', async () => {
     const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300 })

@@ -97,7 +97,7 @@ describe('a backup', () => {
     expect(await readdir(other.dir)).not.toContain('.restore-new')
   })
 
-  it('of a stopped database has everything, and never replaces a file', async () => {
+  it('of a stopped database has everything, and never replaces a file', { tags: ['faults'] }, async () => {
     const target = join(folder, 'stopped')
     const { path } = await backUp(layout, target, PASSPHRASE, never)
     expect(path).toBe(target)
@@ -118,27 +118,31 @@ describe('a backup', () => {
     expect(await listing(layout.dir)).toEqual(before)
   })
 
-  it('that is damaged, truncated, no backup, or has another passphrase leaves nothing', async () => {
-    const content = await readFile(taken)
-    const middle = Buffer.from(content)
-    middle[content.length >> 1] = (middle[content.length >> 1] ?? 0) ^ 1
-    const damaged = new Map([
-      ['damaged', middle],
-      ['truncated', content.subarray(0, content.length - 100)],
-      ['other', Buffer.from('hello\n'.repeat(100))],
-    ])
-    for (const [name, bytes] of damaged) await writeFile(join(folder, name), bytes)
-    const target = dataLayout(join(folder, 'target/data'), join(folder, 'images'))
-    const refusal = (name: string, passphrase = PASSPHRASE) =>
-      restore(target, join(folder, name), passphrase, never).then(
-        () => 'restored',
-        ({ message }: Error) => message,
-      )
-    expect(await refusal('damaged')).toBe('The backup is damaged or truncated.')
-    expect(await refusal('truncated')).toBe('The backup is damaged or truncated.')
-    expect(await refusal('other')).toBe('The file is not a backup of Offshoot.')
-    expect(await refusal('missing')).toMatch(/ cannot be read \(ENOENT\)\.$/)
-    expect(await refusal('stopped', 'wrong')).toBe('The passphrase is not the one of this backup.')
-    expect(await readdir(folder)).not.toContain('target')
-  })
+  it(
+    'that is damaged, truncated, no backup, or has another passphrase leaves nothing',
+    { tags: ['faults'] },
+    async () => {
+      const content = await readFile(taken)
+      const middle = Buffer.from(content)
+      middle[content.length >> 1] = (middle[content.length >> 1] ?? 0) ^ 1
+      const damaged = new Map([
+        ['damaged', middle],
+        ['truncated', content.subarray(0, content.length - 100)],
+        ['other', Buffer.from('hello\n'.repeat(100))],
+      ])
+      for (const [name, bytes] of damaged) await writeFile(join(folder, name), bytes)
+      const target = dataLayout(join(folder, 'target/data'), join(folder, 'images'))
+      const refusal = (name: string, passphrase = PASSPHRASE) =>
+        restore(target, join(folder, name), passphrase, never).then(
+          () => 'restored',
+          ({ message }: Error) => message,
+        )
+      expect(await refusal('damaged')).toBe('The backup is damaged or truncated.')
+      expect(await refusal('truncated')).toBe('The backup is damaged or truncated.')
+      expect(await refusal('other')).toBe('The file is not a backup of Offshoot.')
+      expect(await refusal('missing')).toMatch(/ cannot be read \(ENOENT\)\.$/)
+      expect(await refusal('stopped', 'wrong')).toBe('The passphrase is not the one of this backup.')
+      expect(await readdir(folder)).not.toContain('target')
+    },
+  )
 })

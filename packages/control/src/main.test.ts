@@ -140,33 +140,37 @@ describe('the control process', () => {
     expect(await ended).toBe(0)
   })
 
-  it('killed in the middle of a create leaves rows and VMs that agree once it is back', async () => {
-    for (const step of ['before', 'after'] as const) {
-      const { ended, child } = await startMain()
-      const begun = Promise.withResolvers<void>()
-      agent.onCreate = async (id) => {
-        if (step === 'after') agent.addSandbox(id, agent.requests.at(-1)?.workspaceId ?? '')
-        begun.resolve()
-        // Never answer: the process that asked is dead.
-        return new Promise(() => undefined)
+  it(
+    'killed in the middle of a create leaves rows and VMs that agree once it is back',
+    { tags: ['faults'] },
+    async () => {
+      for (const step of ['before', 'after'] as const) {
+        const { ended, child } = await startMain()
+        const begun = Promise.withResolvers<void>()
+        agent.onCreate = async (id) => {
+          if (step === 'after') agent.addSandbox(id, agent.requests.at(-1)?.workspaceId ?? '')
+          begun.resolve()
+          // Never answer: the process that asked is dead.
+          return new Promise(() => undefined)
+        }
+        const lost = call(url, 'POST', '/v1/sandboxes', { token: key, body: { template: 'base' } })
+        await begun.promise
+        child.kill('SIGKILL')
+        await expect(lost).rejects.toThrow('fetch failed')
+        expect(await ended).toBe('SIGKILL')
+        const again = await startMain()
+        await eventually(async () => {
+          const { body } = await call(url, 'GET', '/v1/sandboxes', { token: key })
+          const rows = body.map((row: { id: string; status: string }) => `${row.id} ${row.status}`).sort()
+          const vms = [...agent.state.sandboxes.values()].map((vm) => `${vm.id} ${vm.status}`).sort()
+          return JSON.stringify(rows) === JSON.stringify(vms)
+        })
+        again.child.kill('SIGTERM')
+        expect(await again.ended).toBe(0)
       }
-      const lost = call(url, 'POST', '/v1/sandboxes', { token: key, body: { template: 'base' } })
-      await begun.promise
-      child.kill('SIGKILL')
-      await expect(lost).rejects.toThrow('fetch failed')
-      expect(await ended).toBe('SIGKILL')
-      const again = await startMain()
-      await eventually(async () => {
-        const { body } = await call(url, 'GET', '/v1/sandboxes', { token: key })
-        const rows = body.map((row: { id: string; status: string }) => `${row.id} ${row.status}`).sort()
-        const vms = [...agent.state.sandboxes.values()].map((vm) => `${vm.id} ${vm.status}`).sort()
-        return JSON.stringify(rows) === JSON.stringify(vms)
-      })
-      again.child.kill('SIGTERM')
-      expect(await again.ended).toBe(0)
-    }
-    expect(agent.state.sandboxes.size).toBe(2)
-  })
+      expect(agent.state.sandboxes.size).toBe(2)
+    },
+  )
 
   it('answers 503 at /healthz without its database', async () => {
     const { ended, child } = await startMain()

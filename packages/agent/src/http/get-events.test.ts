@@ -102,28 +102,32 @@ it.each([
   ['Last-Event-ID', (last: Event | null) => open('&tail=1', { 'last-event-id': last ? `${numberOf(last)}` : '0' })],
   ['a number', (last: Event | null) => open(`&since=${last ? numberOf(last) : 0}`)],
   ['a timestamp', (last: Event | null) => open(`&since=${last?.ts ?? '2000-01-01T00:00:00Z'}`)],
-])('gives a reader that reconnects with %s each event exactly once, under constant writes', async (_how, goOn) => {
-  const total = 6000
-  const seen: number[] = []
-  const reader = (async () => {
-    for (let last: Event | null = null; seen.length < total;) {
-      const response = await goOn(last)
-      let patience = 1 + ((seen.length * 7) % 400)
-      for await (const { event } of read(response)) {
-        // Reconnect to get the dropped events.
-        if (event.type === 'events.dropped') break
-        last = event
-        seen.push(numberOf(event))
-        patience -= 1
-        if (patience === 0 || seen.length === total) break
+])(
+  'gives a reader that reconnects with %s each event exactly once, under constant writes',
+  { tags: ['faults'] },
+  async (_how, goOn) => {
+    const total = 6000
+    const seen: number[] = []
+    const reader = (async () => {
+      for (let last: Event | null = null; seen.length < total;) {
+        const response = await goOn(last)
+        let patience = 1 + ((seen.length * 7) % 400)
+        for await (const { event } of read(response)) {
+          // Reconnect to get the dropped events.
+          if (event.type === 'events.dropped') break
+          last = event
+          seen.push(numberOf(event))
+          patience -= 1
+          if (patience === 0 || seen.length === total) break
+        }
+        response.destroy()
       }
-      response.destroy()
-    }
-  })()
-  await write(total, 3)
-  await reader
-  expect(seen).toEqual(range(total))
-})
+    })()
+    await write(total, 3)
+    await reader
+    expect(seen).toEqual(range(total))
+  },
+)
 
 it('starts where tail and since say, in every combination, and continues without gap or repeat', async () => {
   await write(600, 100)

@@ -104,34 +104,38 @@ describe('an agent that is killed in the middle of', () => {
     ...some([5, 60, 85, 105]).map((ms): [keyof typeof cases, number] => ['wake', ms]),
     ...some([10, 40, 90, 130, 180]).map((ms): [keyof typeof cases, number] => ['fork', ms]),
   ]
-  it.each(moments)('%s, after %i ms, leaves the state before the operation or after it', async (what, ms) => {
-    const id = await remembering()
-    if (what === 'resume') await agent.act(id, 'pause')
-    if (what === 'wake' || what === 'hibernate again') await agent.act(id, 'hibernate')
-    if (what === 'hibernate again') await agent.act(id, 'wake')
-    const before = await statusOf(id)
-    const answer = cases[what](id).then(
-      ({ status }) => status,
-      () => 'cut off',
-    )
-    await wait(ms)
-    await agent.stop('SIGKILL')
-    const answered = await answer
-    await agent.start()
-    await expectAgreement()
-    const after =
-      {
-        pause: 'paused',
-        resume: 'running',
-        hibernate: 'hibernated',
-        'hibernate again': 'hibernated',
-        wake: 'running',
-      }[what as 'pause'] ?? before
-    const now = await statusOf(id)
-    if (answered === 200) expect(now).toBe(after)
-    else expect([before, after]).toContain(now)
-    await expectWhole()
-  })
+  it.each(moments)(
+    '%s, after %i ms, leaves the state before the operation or after it',
+    { tags: ['faults'] },
+    async (what, ms) => {
+      const id = await remembering()
+      if (what === 'resume') await agent.act(id, 'pause')
+      if (what === 'wake' || what === 'hibernate again') await agent.act(id, 'hibernate')
+      if (what === 'hibernate again') await agent.act(id, 'wake')
+      const before = await statusOf(id)
+      const answer = cases[what](id).then(
+        ({ status }) => status,
+        () => 'cut off',
+      )
+      await wait(ms)
+      await agent.stop('SIGKILL')
+      const answered = await answer
+      await agent.start()
+      await expectAgreement()
+      const after =
+        {
+          pause: 'paused',
+          resume: 'running',
+          hibernate: 'hibernated',
+          'hibernate again': 'hibernated',
+          wake: 'running',
+        }[what as 'pause'] ?? before
+      const now = await statusOf(id)
+      if (answered === 200) expect(now).toBe(after)
+      else expect([before, after]).toContain(now)
+      await expectWhole()
+    },
+  )
 })
 
 describe('at its start an agent', () => {

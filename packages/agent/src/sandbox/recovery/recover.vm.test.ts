@@ -97,18 +97,22 @@ describe('an agent that was killed', () => {
     )
   })
 
-  it.each(MOMENTS)('is consistent after a kill %i ms into two creates and a delete', async (ms) => {
-    const { id } = await agent.created()
-    const calls = [agent.create(), agent.create(), agent.delete(id)].map((call) => call.catch(() => 'cut off'))
-    await wait(ms)
-    await agent.stop('SIGKILL')
-    await Promise.all(calls)
-    await agent.start()
-    await expectAgreement()
-    for (const sandbox of (await agent.list()).sandboxes) expect((await agent.delete(sandbox.id)).status).toBe(204)
-    await expectAgreement()
-    expect(await agent.vms()).toEqual([])
-  })
+  it.each(MOMENTS)(
+    'is consistent after a kill %i ms into two creates and a delete',
+    { tags: ['faults'] },
+    async (ms) => {
+      const { id } = await agent.created()
+      const calls = [agent.create(), agent.create(), agent.delete(id)].map((call) => call.catch(() => 'cut off'))
+      await wait(ms)
+      await agent.stop('SIGKILL')
+      await Promise.all(calls)
+      await agent.start()
+      await expectAgreement()
+      for (const sandbox of (await agent.list()).sandboxes) expect((await agent.delete(sandbox.id)).status).toBe(204)
+      await expectAgreement()
+      expect(await agent.vms()).toEqual([])
+    },
+  )
 })
 
 describe('an agent at its start', () => {

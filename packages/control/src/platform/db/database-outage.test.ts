@@ -139,43 +139,47 @@ describe('an outage of control’s PostgreSQL', () => {
   })
 
   // The last one: the second server is gone afterwards.
-  it('that is a failover to a replica without the last changes deletes nothing that they made, and runs jobs', async () => {
-    const late = await replica.replica()
-    const direct = new Pool({ ...late, database: 'postgres' })
-    outliveBrokenConnections(direct)
-    try {
-      await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
-      const create = async (): Promise<string> => (await ask('POST', '/v1/sandboxes', { template: 'base' })).body.id
-      const [kept, expired, deleted] = [await create(), await create(), await create()]
-      await direct.query(`alter system set primary_conninfo = ''`)
-      await direct.query('select pg_reload_conf()')
-      await eventually(async () => (await direct.query('select from pg_stat_wal_receiver')).rowCount === 0)
-      await harness.pool.query(`alter system set synchronous_standby_names = ''`)
-      await harness.pool.query('select pg_reload_conf()')
-      const unknown = [await create(), await create()]
-      expect((await ask('DELETE', `/v1/sandboxes/${deleted}`)).status).toBe(204)
-      await replica.stop('SIGINT')
-      address.moveTo(late)
-      await direct.query('select pg_promote()')
-      await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
-      expect(await rows()).toEqual(expect.arrayContaining([kept, expired]))
-      const { database, fleet, log } = control.control
-      const [known] = fleet.agents
-      if (known === undefined) throw new Error('no agent')
-      const agentId = agent.state.agentId
-      const { clusterId } = fleet.directory
-      const { signal } = new AbortController()
-      const hooks = agentHooks(control.control)
-      await reconcile({ pool: database.pool, client: known.client, agentId, clusterId, log, signal }, hooks)
-      const waiting = await harness.pool.query<{ id: string }>('select id from reconcile_waiting')
-      expect(new Set(waiting.rows.map(({ id }) => id))).toEqual(new Set(unknown))
-      await harness.pool.query('update sandboxes set expires_at = now() where id = $1', [expired])
-      await eventually(() => !agent.state.sandboxes.has(expired))
-      for (const id of [kept, ...unknown]) expect(agent.state.sandboxes.has(id)).toBe(true)
-      expect(await rows()).not.toContain(deleted)
-    } finally {
-      await direct.end()
-      await late.stop('SIGINT')
-    }
-  })
+  it(
+    'that is a failover to a replica without the last changes deletes nothing that they made, and runs jobs',
+    { tags: ['faults'] },
+    async () => {
+      const late = await replica.replica()
+      const direct = new Pool({ ...late, database: 'postgres' })
+      outliveBrokenConnections(direct)
+      try {
+        await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
+        const create = async (): Promise<string> => (await ask('POST', '/v1/sandboxes', { template: 'base' })).body.id
+        const [kept, expired, deleted] = [await create(), await create(), await create()]
+        await direct.query(`alter system set primary_conninfo = ''`)
+        await direct.query('select pg_reload_conf()')
+        await eventually(async () => (await direct.query('select from pg_stat_wal_receiver')).rowCount === 0)
+        await harness.pool.query(`alter system set synchronous_standby_names = ''`)
+        await harness.pool.query('select pg_reload_conf()')
+        const unknown = [await create(), await create()]
+        expect((await ask('DELETE', `/v1/sandboxes/${deleted}`)).status).toBe(204)
+        await replica.stop('SIGINT')
+        address.moveTo(late)
+        await direct.query('select pg_promote()')
+        await eventually(async () => (await ask('GET', '/v1/sandboxes')).status === 200)
+        expect(await rows()).toEqual(expect.arrayContaining([kept, expired]))
+        const { database, fleet, log } = control.control
+        const [known] = fleet.agents
+        if (known === undefined) throw new Error('no agent')
+        const agentId = agent.state.agentId
+        const { clusterId } = fleet.directory
+        const { signal } = new AbortController()
+        const hooks = agentHooks(control.control)
+        await reconcile({ pool: database.pool, client: known.client, agentId, clusterId, log, signal }, hooks)
+        const waiting = await harness.pool.query<{ id: string }>('select id from reconcile_waiting')
+        expect(new Set(waiting.rows.map(({ id }) => id))).toEqual(new Set(unknown))
+        await harness.pool.query('update sandboxes set expires_at = now() where id = $1', [expired])
+        await eventually(() => !agent.state.sandboxes.has(expired))
+        for (const id of [kept, ...unknown]) expect(agent.state.sandboxes.has(id)).toBe(true)
+        expect(await rows()).not.toContain(deleted)
+      } finally {
+        await direct.end()
+        await late.stop('SIGINT')
+      }
+    },
+  )
 })

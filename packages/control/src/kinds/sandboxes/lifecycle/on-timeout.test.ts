@@ -188,24 +188,28 @@ describe('sandboxes with on_timeout', () => {
     }
   })
 
-  it('keep running after a refusal, are tried again, and one event for each deadline says so', async () => {
-    const id = await create()
-    let refusals = 0
-    agent.onAction = async (action) => {
-      if (action !== 'hibernate' || refusals === 2) return undefined
-      refusals += 1
-      return { status: 507, body: { error: 'insufficient host storage for sandbox' } }
-    }
-    await set(id, `expires_at = ${PAST}`)
-    await eventually(async () => (await failuresOf(id)).length === 1)
-    expect(await get(id)).toMatchObject({ status: 'running' })
-    await becomes(id, 'hibernated')
-    expect(refusals).toBe(2)
-    expect(await failuresOf(id)).toMatchObject([
-      { code: 'warn', sandbox_id: id, metadata: { error: 'insufficient host storage for sandbox' } },
-    ])
-    expect((await ask('GET', `/v1/events?sandbox_id=${id}`, undefined, other.key)).body).toEqual([])
-  })
+  it(
+    'keep running after a refusal, are tried again, and one event for each deadline says so',
+    { tags: ['faults'] },
+    async () => {
+      const id = await create()
+      let refusals = 0
+      agent.onAction = async (action) => {
+        if (action !== 'hibernate' || refusals === 2) return undefined
+        refusals += 1
+        return { status: 507, body: { error: 'insufficient host storage for sandbox' } }
+      }
+      await set(id, `expires_at = ${PAST}`)
+      await eventually(async () => (await failuresOf(id)).length === 1)
+      expect(await get(id)).toMatchObject({ status: 'running' })
+      await becomes(id, 'hibernated')
+      expect(refusals).toBe(2)
+      expect(await failuresOf(id)).toMatchObject([
+        { code: 'warn', sandbox_id: id, metadata: { error: 'insufficient host storage for sandbox' } },
+      ])
+      expect((await ask('GET', `/v1/events?sandbox_id=${id}`, undefined, other.key)).body).toEqual([])
+    },
+  )
 
   it('run on, and are not tried again, if the deadline is extended after a refusal', async () => {
     const id = await create()

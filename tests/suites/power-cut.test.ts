@@ -1,6 +1,6 @@
 /** @module-tag faults */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,7 @@ import type { AgentSandbox, AgentSnapshotList } from '@offshoot/contract/agent-a
 import type { AgentQuarantine } from '@offshoot/contract/agent-quarantine'
 import type { AgentVolumeList } from '@offshoot/contract/agent-volume'
 import { AgentProcess, eventually } from '@offshoot/agent/test/agent-process'
+import { imagesWithDurable } from '@offshoot/agent/test/durable-images'
 import { canLogDisk, LoggedDisk } from '@offshoot/agent/test/logged-disk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { imagesDir } from '../setup/offshoot.ts'
@@ -47,7 +48,7 @@ describe.skipIf(!canLogDisk)('a power cut', () => {
     place = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-power-cut-')))
     disk = await LoggedDisk.make(place, DISK_BYTES)
     await copyBakes(join(place, 'seed'), join(disk.mountPoint, 'agent'))
-    const images_dir = await imagesWithDurable(join(place, 'images'))
+    const images_dir = await imagesWithDurable(imagesDir, join(place, 'images'))
     agent = await AgentProcess.create(disk.mountPoint, { images_dir, templates: ['minimal', 'durable'] })
     expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
     await disk.unmount()
@@ -161,20 +162,6 @@ async function copyBakes(from: string, to: string): Promise<void> {
   await mkdir(to, { mode: 0o711 })
   for (const name of ['accelerator.json', 'bakes'])
     await promisify(execFile)('cp', ['--archive', '--sparse=always', join(from, 'agent', name), to])
-}
-
-/** The images, with a second `minimal` that is durable. */
-async function imagesWithDurable(folder: string): Promise<string> {
-  await mkdir(join(folder, 'templates/durable'), { recursive: true })
-  for (const name of await readdir(imagesDir))
-    if (name !== 'templates') await symlink(join(imagesDir, name), join(folder, name))
-  const minimal = join(imagesDir, 'templates/minimal')
-  await symlink(minimal, join(folder, 'templates/minimal'))
-  const image = JSON.parse(await readFile(join(minimal, 'template.json'), 'utf8')) as object
-  const durable = join(folder, 'templates/durable')
-  await writeFile(join(durable, 'template.json'), JSON.stringify({ ...image, name: 'durable', durable: true }))
-  await symlink(join(minimal, 'rootfs.ext4'), join(durable, 'rootfs.ext4'))
-  return folder
 }
 
 /** The state that a restarted agent reports, and the objects on disk that it does not account for. */

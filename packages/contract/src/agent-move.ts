@@ -40,6 +40,30 @@ export const exportQuery = z.object({
   only: z.literal('bake').optional(),
 })
 
+/**
+ * Answer of the agent's `GET /v1/snapshots/{id}/content`: what an export of the snapshot has. Earlier agents answer 404
+ * without {@link NO_SNAPSHOT}.
+ */
+export const agentSnapshotContent = z.object({
+  /** The most bytes that another host writes to its disk for the snapshot, without its bake. */
+  bytes: z.int(),
+  bake: z.object({ hash: bakeHash, bytes: z.int() }),
+  /** Whether this host has its memory, or only its disk. */
+  has_memory: z.boolean(),
+})
+export type AgentSnapshotContent = z.infer<typeof agentSnapshotContent>
+
+/** Detail of a 404: this host does not have the snapshot. */
+export const NO_SNAPSHOT = 'no such snapshot on this agent'
+
+/**
+ * Query of the agent's `GET /v1/snapshots/{id}/export` → 200 `application/octet-stream`, as for sandboxes. The snapshot
+ * does not change. With `memory=none`, the stream lacks its memory: only for snapshots of databases, whose disk can be
+ * booted. The agent's `PUT /v1/snapshots/{id}/import` reads the stream, and answers 200 with the snapshot, also if it is
+ * there already. It refuses the same as the import of a sandbox.
+ */
+export const snapshotExportQuery = exportQuery.omit({ move_id: true }).extend({ memory: z.literal('none').optional() })
+
 /** Header of the answer to an export with `only`, with the same value: earlier agents do not know it. */
 export const ONLY_HEADER = 'x-offshoot-only'
 

@@ -4,7 +4,10 @@ import { isUuid } from './ids.ts'
 import { bootMode, egress, visibility } from './sandbox.ts'
 import { sandboxLimits } from './sandbox-limits.ts'
 
-/** The head of the stream that an export answers and an import reads (docs/adr/0048-moving-sandboxes.md). */
+/**
+ * The head of the stream that an export answers and an import reads, of a sandbox (docs/adr/0048-moving-sandboxes.md) or of
+ * a snapshot (docs/adr/0059-snapshots-on-any-host.md).
+ */
 
 /** What a stream begins with, before the length of the header. */
 export const MOVE_BEGIN = 'OFFMOVE1'
@@ -33,8 +36,8 @@ export const movedFile = z.strictObject({
   name: fileName,
   bytes: z.int().min(0).max(MAX_FILE_BYTES),
   /**
-   * Of the content. For the files of a bake, and for layers without a checkpoint, of what is not zero, with its places
-   * (`seal-file.ts` of the agent).
+   * Of the content. For the files of a bake, and for layers of a sandbox without memory, of what is not zero, with its
+   * places (`seal-file.ts` of the agent).
    */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
@@ -74,12 +77,28 @@ const movedMemory = z.strictObject({
   bases: z.int().min(0).max(MAX_MOVED_BASES),
 })
 
-export const moveHeader = z.strictObject({
+/** What the record of a snapshot says on every host. */
+export const movedSnapshot = z.strictObject({
+  id: z.uuid(),
+  workspace_id: z.string().refine(isUuid),
+  sandbox_id: z.uuid(),
+  template: text,
+  cpu: z.int().min(1).max(1024),
+  memory_mb: z.int().min(1).max(1_048_576),
+  guest_ip: z.ipv4().nullable(),
+  created_at: z.iso.datetime(),
+  origin: z.enum(['user', 'fork', 'template']),
+  /** The block devices of its machine that held volumes. The volumes themselves do not move. */
+  devices: z.array(z.strictObject({ place: z.int().min(0).max(7), read_only: z.boolean() })).max(8),
+  run_as: z.strictObject({ user: text.optional(), cwd: text.optional() }),
+  durable: z.boolean(),
+})
+export type MovedSnapshot = z.infer<typeof movedSnapshot>
+
+const content = {
   /** Raise it with every change of the stream. */
   format: z.literal(1),
-  move_id: z.uuid(),
-  sandbox: movedSandbox,
-  /** `null`: the sandbox is hibernated without its memory. */
+  /** `null`: the disk comes without the memory. */
   memory: movedMemory.nullable(),
   /** The number of layers of its disk above that of the bake. */
   layers: z.int().min(0).max(MAX_MOVED_LAYERS),
@@ -88,5 +107,14 @@ export const moveHeader = z.strictObject({
   disk_bytes: z.int().min(0),
   /** In the order of their content in the stream. */
   files: z.array(movedFile).max(1000),
-})
+}
+
+export const moveHeader = z.strictObject({ ...content, move_id: z.uuid(), sandbox: movedSandbox })
 export type MoveHeader = z.infer<typeof moveHeader>
+
+export const snapshotHeader = z.strictObject({ ...content, snapshot: movedSnapshot })
+export type SnapshotHeader = z.infer<typeof snapshotHeader>
+
+/** Of any stream. */
+export const streamHeader = z.union([moveHeader, snapshotHeader])
+export type StreamHeader = z.infer<typeof streamHeader>

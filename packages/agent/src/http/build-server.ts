@@ -33,6 +33,7 @@ import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { sshRoutes } from './ssh-routes.ts'
 import { moveRoutes } from './move-routes.ts'
+import { snapshotMoveRoutes } from './snapshot-move-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
@@ -101,6 +102,7 @@ export function buildServer(
     lifecycleRoutes,
     snapshotRoutes,
     moveRoutes,
+    snapshotMoveRoutes,
     volumeRoutes,
     buildRoutes,
     archiveRoutes,

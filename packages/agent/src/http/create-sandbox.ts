@@ -26,18 +26,19 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
     if (agent.stopping.aborted) throw new ApiError('shuttingDown')
     await agent.host.store.room.admit('sandbox')
     const { persistent, idle_timeout_seconds, egress, visibility, limits = null, env: asked } = body
-    const sandbox = await withSeed(agent, body, workspaceId, (seed) =>
-      createSandbox(agent.host, {
+    const sandbox = await withSeed(agent, body, workspaceId, (seed) => {
+      const isCold = body.without_memory || seed.checkpoint?.folder === null
+      return createSandbox(agent.host, {
         id,
         workspaceId,
-        seed: body.without_memory ? withoutMemory(seed) : seed,
-        isCold: body.without_memory,
+        seed: isCold ? withoutMemory(seed) : seed,
+        isCold,
         env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress, visibility, limits },
         lineage: { parent_id: null, fork_tree_id: null },
         volumes: findVolumes(agent, body.volumes, workspaceId),
-      }),
-    )
+      })
+    })
     agent.sshProbes.watch(sandbox)
     void reply.code(201)
     return sandbox.show(agent.host.store.events.position(id)?.seq ?? 0)

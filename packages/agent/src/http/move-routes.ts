@@ -2,7 +2,6 @@ import {
   type AgentBakes,
   type AgentLeave,
   exportQuery,
-  ONLY_HEADER,
   importQuery,
   leaveBody,
   settleBody,
@@ -16,13 +15,11 @@ import type { Sandbox } from '../sandbox/model/sandbox.ts'
 import { importSandbox } from '../sandbox/moves/import.ts'
 import { exportSandbox, leaveHost } from '../sandbox/moves/leave.ts'
 import { settleMove } from '../sandbox/moves/settle.ts'
-import { UploadBody } from './files/receive-upload.ts'
 import { parseBody } from './request/parse-body.ts'
 import { parseQuery } from './request/parse-query.ts'
 import { ownSandbox, requireControl } from './request/require-credential.ts'
+import { receiveImport, sendExport, withStreamBodies } from './streams/move-streams.ts'
 
-/** Maximum bytes of a stream: more than any disk that moves has. */
-const MAX_STREAM_BYTES = 2 ** 42
 const status = { config: { isStatus: true } }
 
 /**
@@ -44,11 +41,7 @@ export function moveRoutes(server: FastifyInstance, agent: Agent): void {
     if (stopping.aborted) throw new ApiError('shuttingDown')
     const { move_id: moveId, have, only } = parseQuery(exportQuery, request)
     const stream = await exportSandbox(host, find(agent, request), { moveId, have, only })
-    const stop = () => stream.destroy(new ApiError('shuttingDown'))
-    stopping.addEventListener('abort', stop, { once: true })
-    stream.once('close', () => stopping.removeEventListener('abort', stop))
-    if (only !== undefined) reply.header(ONLY_HEADER, only)
-    return reply.type('application/octet-stream').send(stream)
+    return sendExport(reply, stream, stopping, only)
   })
   server.post('/v1/sandboxes/:id/settle', { config: { isStatus: true, isDeletion: true } }, async (request, reply) => {
     const { move_id: moveId, outcome } = parseBody(settleBody, request.body)
@@ -61,26 +54,15 @@ export function moveRoutes(server: FastifyInstance, agent: Agent): void {
   })
 }
 
-/** In a Fastify scope of its own, in which bodies stay streams instead of being parsed. */
 function imports(server: FastifyInstance, { host, stopping }: Agent): void {
-  void server.register(async (scope) => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', (_request, _payload, done) => done(null))
+  withStreamBodies(server, (scope) => {
     scope.put('/v1/sandboxes/:id/import', status, async (request): Promise<AgentSandbox> => {
-      const { workspaceId } = request.caller
-      if (workspaceId === null) throw new ApiError('invalidField', { error: 'the credential names no workspace' })
-      if (stopping.aborted) throw new ApiError('shuttingDown')
       const { move_id: moveId } = parseQuery(importQuery, request)
       const id = idOf(request)
-      const body = UploadBody.of(request, MAX_STREAM_BYTES, stopping)
-      const { signal } = body.deadline
-      signal.addEventListener('abort', () => body.destroy(signal.reason as Error), { once: true })
-      try {
-        const sandbox = await importSandbox(host, { id, workspaceId, moveId }, body)
-        return sandbox.show(host.store.events.position(id)?.seq ?? 0)
-      } finally {
-        body.close()
-      }
+      const sandbox = await receiveImport(request, stopping, (body, workspaceId) =>
+        importSandbox(host, { id, workspaceId, moveId }, body),
+      )
+      return sandbox.show(host.store.events.position(id)?.seq ?? 0)
     })
   })
 }

@@ -54,8 +54,9 @@ export function snapshotRoutes(server: FastifyInstance, { host, stopping, sshPro
   server.delete('/v1/snapshots/:id', async (request, reply) => {
     const id = parseSnapshotId((request.params as { id: string }).id)
     if (id === null) throw new ApiError('notFound')
-    const record = await host.store.snapshots.find(id, null)
     const { workspaceId } = request.caller
+    await host.arrivals.cancel(id, workspaceId, null)
+    const record = await host.store.snapshots.find(id, null)
     if (record !== null && workspaceId !== null && record.workspace_id !== workspaceId) throw new ApiError('notFound')
     if (record !== null) {
       await host.store.objects?.backups.files.end(record.id, 'the backup was deleted')

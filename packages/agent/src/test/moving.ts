@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { AgentBakes, AgentLeave } from '@offshoot/contract/agent-move'
-import type { MoveHeader } from '@offshoot/contract/move-stream'
+import { moveHeader, type MoveHeader, type StreamHeader } from '@offshoot/contract/move-stream'
+import type { z } from 'zod'
 import { readMove, writeMove } from '../store/moves/move-stream.ts'
 import { type AgentProcess, WORKSPACE } from './agent-process.ts'
 
@@ -69,14 +70,24 @@ export async function move(from: AgentProcess, to: AgentProcess, id: string): Pr
 }
 
 /** The same stream with another header, as another host would have sent it. */
-export async function withHeader(stream: Buffer, change: (header: MoveHeader) => MoveHeader): Promise<Buffer> {
-  const { header, contents } = await contentsOf(stream)
-  return written(change(header), contents)
+export async function withHeader(stream: Buffer, change: (header: MoveHeader) => MoveHeader): Promise<Buffer>
+export async function withHeader<Header extends StreamHeader>(
+  stream: Buffer,
+  change: (header: Header) => Header,
+  schema: z.ZodType<Header>,
+): Promise<Buffer>
+export async function withHeader(
+  stream: Buffer,
+  change: (header: never) => StreamHeader,
+  schema: z.ZodType<StreamHeader> = moveHeader,
+): Promise<Buffer> {
+  const { header, contents } = await contentsOf(stream, schema)
+  return written(change(header as never), contents)
 }
 
 /** A stream with the files of both, as control makes it of stored ones. */
 export async function withBake(stream: Buffer, bake: Buffer, moveId: string): Promise<Buffer> {
-  const [own, ofBake] = await Promise.all([contentsOf(stream), contentsOf(bake)])
+  const [own, ofBake] = await Promise.all([contentsOf(stream, moveHeader), contentsOf(bake, moveHeader)])
   const joined = {
     ...own.header,
     move_id: moveId,
@@ -87,10 +98,13 @@ export async function withBake(stream: Buffer, bake: Buffer, moveId: string): Pr
   return written(joined, new Map([...own.contents, ...ofBake.contents]))
 }
 
-async function contentsOf(stream: Buffer): Promise<{ header: MoveHeader; contents: Map<string, Buffer> }> {
-  let header: MoveHeader | undefined
+async function contentsOf<Header extends StreamHeader>(
+  stream: Buffer,
+  schema: z.ZodType<Header>,
+): Promise<{ header: Header; contents: Map<string, Buffer> }> {
+  let header: Header | undefined
   const contents = new Map<string, Buffer>()
-  await readMove(Readable.from([stream], { objectMode: false }), {
+  await readMove(Readable.from([stream], { objectMode: false }), schema, {
     header: async (read) => {
       header = read
     },
@@ -106,7 +120,7 @@ async function contentsOf(stream: Buffer): Promise<{ header: MoveHeader; content
   return { header, contents }
 }
 
-function written(header: MoveHeader, contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+function written(header: StreamHeader, contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
   return buffer(
     writeMove(header, async function* ({ name }) {
       yield contents.get(name) ?? Buffer.alloc(0)

@@ -88,6 +88,8 @@ export class FakeAgentState {
   /** The bake of every sandbox here, and the bakes that the host has. */
   readonly bake = 'b'.repeat(64)
   readonly bakes = new Set<string>()
+  /** Snapshots of which the host has the disk only. */
+  readonly withoutMemory = new Set<string>()
   /** Whether its version can export a bake alone. */
   knowsOnly = true
   /** Why no sandbox can move from here. */

@@ -1,6 +1,13 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import type { AgentSandbox } from '@offshoot/contract/agent-api'
-import { MOVE_BEGIN, MOVE_END, moveHeader, type MoveHeader } from '@offshoot/contract/move-stream'
+import type { AgentSandbox, AgentSnapshot } from '@offshoot/contract/agent-api'
+import {
+  MOVE_BEGIN,
+  MOVE_END,
+  moveHeader,
+  snapshotHeader,
+  streamHeader,
+  type StreamHeader,
+} from '@offshoot/contract/move-stream'
 
 /** The stream of a sandbox without files. */
 export function fakeStream(sandbox: AgentSandbox, moveId: string, bake: string, hasBake: boolean): Buffer {
@@ -34,6 +41,31 @@ export function fakeStream(sandbox: AgentSandbox, moveId: string, bake: string, 
     disk_bytes: 0,
     files: [],
   })
+  return written(header)
+}
+
+/** The stream of a snapshot without files. */
+export function fakeSnapshotStream(
+  { size_bytes: _size, ...snapshot }: AgentSnapshot,
+  bake: StreamHeader['bake'],
+  hasMemory: boolean,
+): Buffer {
+  const machine = { guest_ip: null, devices: [], run_as: {}, durable: !hasMemory }
+  const memory = { machine: 'fake', guest_ip: null, created_at: snapshot.created_at, bases: 0 }
+  return written(
+    snapshotHeader.parse({
+      format: 1,
+      snapshot: { ...snapshot, ...machine },
+      memory: hasMemory ? memory : null,
+      layers: 0,
+      bake,
+      disk_bytes: 0,
+      files: [],
+    }),
+  )
+}
+
+function written(header: StreamHeader): Buffer {
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -41,11 +73,11 @@ export function fakeStream(sandbox: AgentSandbox, moveId: string, bake: string, 
 }
 
 /** `null`: it is damaged. */
-export function headerOf(stream: Buffer): MoveHeader | null {
+export function headerOf(stream: Buffer): StreamHeader | null {
   try {
     const plain = zstdDecompressSync(stream)
     const isWhole = plain.subarray(-MOVE_END.length).toString() === MOVE_END
-    return isWhole ? moveHeader.parse(JSON.parse(plain.subarray(12, -MOVE_END.length).toString())) : null
+    return isWhole ? streamHeader.parse(JSON.parse(plain.subarray(12, -MOVE_END.length).toString())) : null
   } catch {
     return null
   }

@@ -4,7 +4,8 @@ import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { BAKE_MISSING, ONLY_HEADER } from '@offshoot/contract/agent-move'
 import { type FakeAgentState, fakeSandbox } from './fake-agent-state.ts'
 import { fakeStream, headerOf } from './fake-move-stream.ts'
-import type { Handled } from './handled.ts'
+import { answerSnapshotMoves } from './fake-snapshot-moves.ts'
+import { type Handled, LOST } from './handled.ts'
 
 interface Moving {
   readonly state: FakeAgentState
@@ -20,8 +21,6 @@ interface Asked {
 }
 
 const ACTIONS = new Set(['leave', 'export', 'import', 'settle'])
-/** The answer does not arrive. */
-export const LOST: Handled = { status: 0 }
 const MOVING = { error: 'sandbox is moving to another host' }
 /** Requests that a moving sandbox still answers. */
 const ALLOWED = new Set(['GET', 'DELETE'])
@@ -36,6 +35,7 @@ export async function answerMoves(agent: Moving, asked: Asked): Promise<Handled 
   const [, , kind, id = '', action = ''] = url.pathname.split('/')
   if (url.pathname === '/v1/bakes')
     return (await agent.onMove('bakes', '')) ?? { status: 200, body: { hashes: [...state.bakes] } }
+  if (kind === 'snapshots') return answerSnapshotMoves(agent, { id, action, url, workspaceId, request })
   if (kind !== 'sandboxes' || id === '') return undefined
   if (!ACTIONS.has(action)) {
     const isMoving = state.sandboxes.get(id)?.move !== undefined
@@ -93,7 +93,7 @@ function arrive(
   const moveId = url.searchParams.get('move_id') ?? ''
   if (found !== undefined && found.move?.id !== moveId) return { status: 409, body: { error: 'conflict' } }
   const header = headerOf(body)
-  if (header === null) return { status: 400, body: { error: 'the stream is damaged' } }
+  if (header === null || 'snapshot' in header) return { status: 400, body: { error: 'the stream is damaged' } }
   const { sandbox, bake } = header
   if (header.move_id !== moveId || sandbox.id !== id || sandbox.workspace_id !== workspaceId)
     return { status: 400, body: { error: 'the stream is of another sandbox or of another move' } }

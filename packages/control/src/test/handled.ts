@@ -4,3 +4,6 @@ export interface Handled {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** The answer does not arrive. */
+export const LOST: Handled = { status: 0 }

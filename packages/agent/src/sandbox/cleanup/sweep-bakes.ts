@@ -45,6 +45,6 @@ export function sweepBakesSoon(host: Host): void {
 function* bakesInUse({ sandboxes, pool, arrivals, store: { snapshots } }: Host): Generator<string> {
   for (const { manifest } of sandboxes.values()) yield manifest.bake
   for (const { bake } of arrivals.all) if (bake !== null) yield bake
-  for (const { bake } of snapshots.all) yield bake
+  yield* snapshots.bakes()
   for (const { seed } of pool.spares) yield seed.manifest.bake
 }

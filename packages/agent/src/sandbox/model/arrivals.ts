@@ -1,10 +1,11 @@
 import { ApiError } from '@offshoot/contract/errors'
-import type { SandboxId, WorkspaceId } from '@offshoot/contract/ids'
+import type { SandboxId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 
-/** A sandbox that is being received. No sweep may remove what it names. */
+/** A sandbox or snapshot that is being received. No sweep may remove what it names. */
 export interface Arrival {
   readonly workspaceId: WorkspaceId
+  /** Of a snapshot, its own id. */
   readonly moveId: string
   readonly layers: LayerId[]
   /** `NAME/FINGERPRINT`; `null` until it is known. */
@@ -17,23 +18,23 @@ export interface Arrival {
 
 /** The imports that are under way. */
 export class Arrivals {
-  readonly #arrivals = new Map<SandboxId, Arrival>()
+  readonly #arrivals = new Map<SandboxId | SnapshotId, Arrival>()
 
   get all(): IterableIterator<Arrival> {
     return this.#arrivals.values()
   }
 
-  has(id: SandboxId): boolean {
+  has(id: SandboxId | SnapshotId): boolean {
     return this.#arrivals.has(id)
   }
 
-  /** @throws ApiError 409 if the sandbox is being received already */
+  /** @throws ApiError 409 if it is being received already */
   async receive<T>(
-    id: SandboxId,
+    id: SandboxId | SnapshotId,
     { workspaceId, moveId }: Pick<Arrival, 'workspaceId' | 'moveId'>,
     work: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
-    if (this.#arrivals.has(id)) throw new ApiError('conflict', { detail: 'the sandbox is being received already' })
+    if (this.#arrivals.has(id)) throw new ApiError('conflict', { detail: 'it is being received already' })
     const { promise: over, resolve } = Promise.withResolvers<void>()
     const cancelling = new AbortController()
     const arrival: Arrival = { workspaceId, moveId, layers: [], bake: null, cancelling, over }
@@ -51,11 +52,11 @@ export class Arrivals {
    * @param workspaceId `null`: control itself asks. The import of another workspace goes on
    * @param moveId `null`: whichever move it is. @throws ApiError 409 if it is another one
    */
-  async cancel(id: SandboxId, workspaceId: WorkspaceId | null, moveId: string | null): Promise<void> {
+  async cancel(id: SandboxId | SnapshotId, workspaceId: WorkspaceId | null, moveId: string | null): Promise<void> {
     const arrival = this.#arrivals.get(id)
     if (arrival === undefined || (workspaceId !== null && workspaceId !== arrival.workspaceId)) return
     if (moveId !== null && arrival.moveId !== moveId) throw new ApiError('sandboxMoving', { detail: 'by another move' })
-    arrival.cancelling.abort(new ApiError('sandboxNotFound'))
+    arrival.cancelling.abort(new ApiError('notFound', { detail: 'it was deleted while it arrived' }))
     await arrival.over
   }
 }

@@ -1,9 +1,9 @@
 import { chmod, mkdir, open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
-import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
+import type { MovedFile, StreamHeader } from '@offshoot/contract/move-stream'
 import { bakeFileOf } from '../../store/bakes/bake-content.ts'
-import { type Checkpoint, isSameSeal } from '../../store/checkpoints/checkpoint.ts'
+import { type Checkpoint, type FileSeal, isSameSeal } from '../../store/checkpoints/checkpoint.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import type { MoveReceiver } from '../../store/moves/move-stream.ts'
@@ -13,36 +13,47 @@ import { sha256Of, SMALL_FILES } from './moving-files.ts'
 
 /** Bytes of data after which the agent looks at its disk again: the sender may have named too few. */
 const LOOK_BYTES = 64 * 1024 ** 2
-const HIBERNATION = 'hibernation'
+/** The folder of a sandbox's checkpoint in its own. */
+export const HIBERNATION = 'hibernation'
 export const BAKE = 'bake'
 
-/** Writes the files of a sandbox that arrives. Every path is the agent's choice; the stream only has names of a closed list. */
+/** Writes the files of a sandbox or snapshot that arrives. Every path is the agent's choice; the stream only has names of a closed list. */
 export class ArrivingFiles {
   /** The files of the sandbox's folder that move as they are. */
   readonly small = new Map<string, Buffer>()
   readonly #store: Pick<HostStore, 'room' | 'layers'>
   readonly #arrival: Arrival
   readonly #folder: string
+  readonly #memory: string
   #untilLook = LOOK_BYTES
 
-  /** @param folder exists, and is empty */
-  constructor(store: Pick<HostStore, 'room' | 'layers'>, arrival: Arrival, folder: string) {
+  /**
+   * @param folder exists, and is empty
+   * @param memory the folder for the files of the checkpoint
+   */
+  constructor(
+    store: Pick<HostStore, 'room' | 'layers'>,
+    arrival: Arrival,
+    folder: string,
+    memory: string = join(folder, HIBERNATION),
+  ) {
     this.#store = store
     this.#arrival = arrival
     this.#folder = folder
+    this.#memory = memory
   }
 
   /** Makes folders and names of layers. @throws ApiError 507 */
-  async prepare({ memory, layers, bake, disk_bytes: bytes }: MoveHeader): Promise<void> {
+  async prepare({ memory, layers, bake, disk_bytes: bytes }: StreamHeader): Promise<void> {
     const { free_bytes: free, refuse_below_bytes: kept } = await this.#store.room.look()
     if (free - bytes < kept) throw new ApiError('sandboxStorage')
     // Other disks may have layers with the ids that these had.
     this.#arrival.layers.push(...Array.from({ length: layers }, () => newLayerId()))
-    if (memory !== null) await mkdir(join(this.#folder, HIBERNATION), { mode: 0o700 })
+    if (memory !== null) await mkdir(this.#memory, { recursive: true, mode: 0o700 })
     if (bake.is_included) await mkdir(join(this.#folder, BAKE), { mode: 0o711 })
   }
 
-  async receive(file: MovedFile, read: Parameters<MoveReceiver['file']>[1]): Promise<void> {
+  async receive(file: MovedFile, read: Parameters<MoveReceiver<StreamHeader>['file']>[1]): Promise<void> {
     if (SMALL_FILES.some((name) => name === file.name)) return this.#keep(file, read)
     const path = this.pathOf(file.name)
     const handle = await open(path, 'wx', 0o400)
@@ -59,7 +70,10 @@ export class ArrivingFiles {
     if (READABLE.has(file.name)) await chmod(path, 0o444)
   }
 
-  async #keep({ name, bytes, sha256 }: MovedFile, read: Parameters<MoveReceiver['file']>[1]): Promise<void> {
+  async #keep(
+    { name, bytes, sha256 }: MovedFile,
+    read: Parameters<MoveReceiver<StreamHeader>['file']>[1],
+  ): Promise<void> {
     const content = Buffer.alloc(bytes)
     await read(async (data, at) => {
       data.copy(content, at)
@@ -80,33 +94,46 @@ export class ArrivingFiles {
   pathOf(name: string): string {
     const ofBake = bakeFileOf(name)
     if (ofBake !== null) return join(this.#folder, BAKE, ofBake)
-    if (name.startsWith('memory/')) return join(this.#folder, HIBERNATION, basename(name))
+    if (name.startsWith('memory/')) return join(this.#memory, basename(name))
     const id = this.#arrival.layers[Number(basename(name))]
     if (id === undefined) throw new MoveDamaged(`unexpected file ${name}`)
     return this.#store.layers.path(id)
   }
 
-  /** The checkpoint of the sandbox as it is on this host. @param bake `NAME/FINGERPRINT` */
-  checkpoint({ sandbox, memory, files }: MoveHeader, bake: string): Checkpoint | null {
+  /** The layers of the disk on this host, with the seals that were sent. */
+  sealedLayers({ files }: Pick<StreamHeader, 'files'>): Checkpoint['layers'] {
+    return this.#arrival.layers.map((id, index) => ({ id, ...sealIn(files, `layers/${index}`) }))
+  }
+
+  /**
+   * The checkpoint as it is on this host; `null` if the stream has no memory.
+   * @param bake `NAME/FINGERPRINT`
+   */
+  checkpoint(
+    { template, cpu, memory_mb }: Pick<Checkpoint, 'template' | 'cpu' | 'memory_mb'>,
+    { memory, files }: Pick<StreamHeader, 'memory' | 'files'>,
+    bake: string,
+  ): Checkpoint | null {
     if (memory === null) return null
-    const sealOf = (name: string) => {
-      const file = files.find((each) => each.name === name)
-      if (file === undefined) throw new MoveDamaged(`${name} is missing`)
-      return { bytes: file.bytes, sha256: file.sha256 }
-    }
+    const sealOf = (name: string) => sealIn(files, name)
     const { bases, ...origin } = memory
     const prefixes = [...Array.from({ length: bases }, (_, index) => `base-${index}.`), '']
-    const layers = this.#arrival.layers.map((id, index) => ({ id, ...sealOf(`layers/${index}`) }))
+    const layers = this.sealedLayers({ files })
     const seals = prefixes.map((prefix) => ({
       pages: sealOf(`memory/${prefix}pages`),
       runs: sealOf(`memory/${prefix}runs`),
     }))
     const state = sealOf('memory/state')
-    const { template, cpu, memory_mb } = sandbox
     const own = seals.reduce((sum, { pages, runs }) => sum + pages.bytes + runs.bytes, state.bytes)
     const bytes = own + (layers.at(-1)?.bytes ?? 0)
     return { ...origin, bake, template, cpu, memory_mb, bytes, layers, memory: seals, state }
   }
+}
+
+function sealIn(files: readonly MovedFile[], name: string): FileSeal {
+  const file = files.find((each) => each.name === name)
+  if (file === undefined) throw new MoveDamaged(`${name} is missing`)
+  return { bytes: file.bytes, sha256: file.sha256 }
 }
 
 /** Compares a file on the disk with what the stream announced. @throws MoveDamaged */

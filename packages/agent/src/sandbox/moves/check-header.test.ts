@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
+import type { MovedFile, MoveHeader, SnapshotHeader } from '@offshoot/contract/move-stream'
 import { describe, expect, it } from 'vitest'
 import { hashOfBake } from '../../store/bakes/bake-content.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import { movedSandbox } from '../../test/moved-sandbox.ts'
-import { checkHeader } from './check-header.ts'
+import { checkHeader, checkSnapshotHeader } from './check-header.ts'
 
 const MIB = 1024 ** 2
 const asked = { id: randomUUID(), workspaceId: randomUUID(), moveId: randomUUID() }
@@ -63,6 +63,46 @@ describe('the header of a sandbox that arrives', () => {
     const hash = hashOfBake(files.filter(({ name }) => name.startsWith('bake/')))
     const smaller = { ...header, files, bake: { hash, is_included: true } }
     expect(() => checkHeader(smaller, asked)).toThrow('impossible size of bake/memory')
+  })
+})
+
+describe('the header of a snapshot that arrives', () => {
+  const { move_id: _move, sandbox, ...content } = header
+  const snapshot: SnapshotHeader = {
+    ...content,
+    snapshot: {
+      id: asked.id,
+      workspace_id: asked.workspaceId,
+      sandbox_id: randomUUID(),
+      template: 'base',
+      cpu: 1,
+      memory_mb: sandbox.memory_mb,
+      guest_ip: null,
+      created_at: '2026-11-21T00:00:00.000Z',
+      origin: 'user',
+      devices: [],
+      run_as: {},
+      durable: false,
+    },
+    files: header.files.filter(({ name }) => name !== 'events.jsonl'),
+  }
+  const disk = { memory: null, files: snapshot.files.filter(({ name }) => !name.startsWith('memory/')) }
+
+  it('may be complete, and may lack the memory if the snapshot is durable', () => {
+    checkSnapshotHeader(snapshot, asked)
+    checkSnapshotHeader({ ...snapshot, ...disk, snapshot: { ...snapshot.snapshot, durable: true } }, asked)
+    expect(() => checkSnapshotHeader({ ...snapshot, ...disk }, asked)).toThrow('the memory of the snapshot is missing')
+  })
+
+  it.each<readonly [string, Partial<SnapshotHeader>]>([
+    ['of another snapshot', { snapshot: { ...snapshot.snapshot, id: randomUUID() } }],
+    ['of another workspace', { snapshot: { ...snapshot.snapshot, workspace_id: randomUUID() } }],
+    ['with files of a sandbox', { files: [...snapshot.files, file('events.jsonl')] }],
+    ['without a layer', { files: snapshot.files.filter(({ name }) => name !== 'layers/0') }],
+    ['without its memory, although it says that it has one', { files: disk.files }],
+    ['with another bake than it names', { bake: { ...snapshot.bake, hash: 'b'.repeat(64) } }],
+  ])('is refused %s', (_what, change) => {
+    expect(() => checkSnapshotHeader({ ...snapshot, ...change }, asked)).toThrow(MoveDamaged)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { MovedFile, MoveHeader } from '@offshoot/contract/move-stream'
+import type { MovedFile, MoveHeader, SnapshotHeader, StreamHeader } from '@offshoot/contract/move-stream'
 import { bakeFileOf, hashOfBake, movedNameOf, MOVING } from '../../store/bakes/bake-content.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import { SMALL_FILES } from './moving-files.ts'
@@ -23,27 +23,46 @@ export interface Expected {
  * @throws MoveDamaged
  */
 export function checkHeader(header: MoveHeader, { id, workspaceId, moveId }: Expected): void {
-  const { sandbox, bake, files } = header
+  const { sandbox } = header
   if (sandbox.id !== id || sandbox.workspace_id !== workspaceId || header.move_id !== moveId) {
     throw new MoveDamaged('the stream is of another sandbox or of another move')
   }
+  checkFiles(header, [...SMALL_FILES, ...namesOf(header)], sandbox.memory_mb)
+}
+
+/**
+ * The same for a snapshot. Without its memory, only a disk can be used that was written for that.
+ * @throws MoveDamaged
+ */
+export function checkSnapshotHeader(
+  header: SnapshotHeader,
+  { id, workspaceId }: Pick<Expected, 'id' | 'workspaceId'>,
+): void {
+  const { snapshot, memory } = header
+  if (snapshot.id !== id || snapshot.workspace_id !== workspaceId) {
+    throw new MoveDamaged('the stream is of another snapshot')
+  }
+  if (memory === null && !snapshot.durable) throw new MoveDamaged('the memory of the snapshot is missing')
+  checkFiles(header, namesOf(header), snapshot.memory_mb)
+}
+
+function checkFiles({ bake, files }: StreamHeader, possibleNames: readonly string[], memoryMb: number): void {
   const names = files.map(({ name }) => name)
-  const possible = new Set(namesOf(header))
+  const possible = new Set(possibleNames)
   const isComplete = [...possible].every((name) => OPTIONAL.has(name) || names.includes(name))
   if (!isComplete || new Set(names).size !== names.length || names.some((name) => !possible.has(name))) {
-    throw new MoveDamaged('the stream lacks files of the sandbox or has others')
+    throw new MoveDamaged('the stream lacks files or has others')
   }
   for (const file of files)
-    if (!isPossible(file, sandbox.memory_mb * MIB)) throw new MoveDamaged(`impossible size of ${file.name}`)
+    if (!isPossible(file, memoryMb * MIB)) throw new MoveDamaged(`impossible size of ${file.name}`)
   const ofBake = files.filter(({ name }) => bakeFileOf(name) !== null)
   if (bake.is_included && hashOfBake(ofBake) !== bake.hash) throw new MoveDamaged('the bake has another hash')
 }
 
-function namesOf({ memory, layers, bake }: MoveHeader): string[] {
+function namesOf({ memory, layers, bake }: StreamHeader): string[] {
   const bases = Array.from({ length: memory?.bases ?? 0 }, (_, index) => `base-${index}.`)
   const pages = memory === null ? [] : [...bases, ''].flatMap((prefix) => [`${prefix}pages`, `${prefix}runs`])
   return [
-    ...SMALL_FILES,
     ...(memory === null ? [] : [...pages, 'state'].map((name) => `memory/${name}`)),
     ...Array.from({ length: layers }, (_, index) => `layers/${index}`),
     ...(bake.is_included ? MOVING.map(movedNameOf) : []),

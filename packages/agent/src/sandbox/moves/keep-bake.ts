@@ -1,6 +1,6 @@
 import { chmod, mkdir, rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { MoveHeader } from '@offshoot/contract/move-stream'
+import type { StreamHeader } from '@offshoot/contract/move-stream'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import { createLayer } from '../../machine/disks/qcow2.ts'
@@ -15,14 +15,14 @@ import type { HostStore } from '../model/host.ts'
 import { verifyArrived } from './arriving-files.ts'
 
 /**
- * Verifies the files of a bake that arrived with a sandbox, and gives the bake its name, unless this host has it by now. No
- * template names it: only this sandbox, later ones that come with the same bake, and what is made from them.
+ * Verifies the files of a bake that arrived with a sandbox or snapshot, and gives the bake its name, unless this host has it by now. No
+ * template names it: only this one, later ones that come with the same bake, and what is made from them.
  * @throws MoveDamaged
  */
 export async function keepBake(
   store: HostStore,
   folder: string,
-  { bake: { hash }, files: all }: MoveHeader,
+  { bake: { hash }, files: all }: StreamHeader,
   deadline: Deadline,
 ): Promise<void> {
   const files = all.filter(({ name }) => bakeFileOf(name) !== null)

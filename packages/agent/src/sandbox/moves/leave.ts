@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { join } from 'node:path'
 import type { AgentLeave } from '@offshoot/contract/agent-move'
 import { ApiError } from '@offshoot/contract/errors'
-import { MAX_MOVED_LAYERS, type MovedSandbox } from '@offshoot/contract/move-stream'
+import { MAX_MOVED_LAYERS, type MovedSandbox, type StreamHeader } from '@offshoot/contract/move-stream'
 import type { BakeContent } from '../../store/bakes/bake-content.ts'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
 import type { Checkpoint } from '../../store/checkpoints/checkpoint.ts'
@@ -11,7 +11,15 @@ import { writeMove } from '../../store/moves/move-stream.ts'
 import { type Manifest, MOVING_FORMAT, writeManifest } from '../../store/sandboxes/manifest.ts'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import { contentOf, filesOfBake, layerFiles, memoryFilesOf, smallFiles } from './moving-files.ts'
+import {
+  contentOf,
+  filesOfBake,
+  layerFiles,
+  memoryFilesOf,
+  memoryOf,
+  type MovingFile,
+  smallFiles,
+} from './moving-files.ts'
 
 /**
  * Begins the move of a hibernated sandbox to another host: from here on, nothing but the move or a delete changes it.
@@ -83,7 +91,7 @@ async function ownFiles(host: Host, sandbox: Sandbox, checkpoint: Checkpoint | n
   return [
     ...(await smallFiles(dir.sandbox(sandbox.id))),
     ...(checkpoint === null ? [] : memoryFilesOf(dir.hibernation(sandbox.id), checkpoint)),
-    ...(await layerFiles(host, sandbox, checkpoint)),
+    ...(await layerFiles(host, sandbox.manifest.layers, checkpoint)),
   ]
 }
 
@@ -109,7 +117,6 @@ export async function exportSandbox(
   const bake = await host.store.bakeContents.describe(manifest.bake)
   const isIncluded = !have.includes(bake.hash)
   const files = [...own, ...(isIncluded ? filesOfBake(join(host.store.dir.bakes, manifest.bake), bake) : [])]
-  const content = new Map(files.map((file) => [file.name, file]))
   const header = {
     format: 1 as const,
     move_id: moveId,
@@ -120,23 +127,25 @@ export async function exportSandbox(
     disk_bytes: diskBytes(own, isIncluded ? bake : null),
     files: files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
   }
-  const stream = writeMove(header, ({ name }) => {
-    const file = content.get(name)
-    if (file === undefined) throw new Error(`no file ${name}`)
-    return contentOf(file)
-  })
+  const stream = writeFiles(header, files)
   const end = () => stream.destroy(new ApiError('sandboxNotFound'))
   sandbox.leaving.signal.addEventListener('abort', end, { once: true })
   stream.once('close', () => sandbox.leaving.signal.removeEventListener('abort', end))
   return stream
 }
 
-function diskBytes(own: readonly { readonly bytes: number }[], bake: BakeContent | null): number {
-  return own.reduce((sum, { bytes }) => sum + bytes, bake?.disk_bytes ?? 0)
+/** @param files those that the header names */
+export function writeFiles(header: StreamHeader, files: readonly MovingFile[]): Readable {
+  const content = new Map(files.map((file) => [file.name, file]))
+  return writeMove(header, ({ name }) => {
+    const file = content.get(name)
+    if (file === undefined) throw new Error(`no file ${name}`)
+    return contentOf(file)
+  })
 }
 
-function memoryOf({ machine, tsc_khz, guest_ip, created_at, memory }: Checkpoint) {
-  return { machine, ...(tsc_khz !== undefined && { tsc_khz }), guest_ip, created_at, bases: memory.length - 1 }
+function diskBytes(own: readonly { readonly bytes: number }[], bake: BakeContent | null): number {
+  return own.reduce((sum, { bytes }) => sum + bytes, bake?.disk_bytes ?? 0)
 }
 
 function describe(manifest: Manifest): MovedSandbox {

@@ -9,8 +9,8 @@ import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { COMPRESSED } from '../../store/checkpoints/compressed-memory.ts'
 import { sealedMemory } from '../../store/checkpoints/memory-bases.ts'
 import { isPresent } from '../../store/ledger/is-present.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
 import type { Host } from '../model/host.ts'
-import type { Sandbox } from '../model/sandbox.ts'
 
 /**
  * The files of a sandbox's folder that move as they are, and are small. What stays: QEMU's log and the idle time, which are
@@ -53,10 +53,19 @@ export function memoryFilesOf(folder: string, checkpoint: Checkpoint): MovingFil
   return [...memory, moving('memory/state', checkpointFiles(folder).state, checkpoint.state)]
 }
 
+/** What the header of a stream says about the memory. */
+export function memoryOf({ machine, tsc_khz, guest_ip, created_at, memory }: Checkpoint) {
+  return { machine, ...(tsc_khz !== undefined && { tsc_khz }), guest_ip, created_at, bases: memory.length - 1 }
+}
+
 /** @param checkpoint `null`: the layers have no seals */
-export async function layerFiles(host: Host, { manifest }: Sandbox, checkpoint: Checkpoint | null) {
+export async function layerFiles(
+  host: Host,
+  layers: readonly LayerId[],
+  checkpoint: Pick<Checkpoint, 'layers'> | null,
+) {
   return Promise.all(
-    manifest.layers.map(async (id, index) => {
+    layers.map(async (id, index) => {
       const path = host.store.layers.path(id)
       const known = checkpoint?.layers.find((layer) => layer.id === id)
       return moving(`layers/${index}`, path, known ?? (await host.store.bakeContents.seal(path)))

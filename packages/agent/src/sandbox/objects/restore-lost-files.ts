@@ -34,7 +34,7 @@ export async function restoreLostFiles(store: HostStore, record: SnapshotRecord,
 async function hasLostFiles(store: HostStore, record: SnapshotRecord): Promise<boolean> {
   const wanted = [
     ...record.layers.map((layer) => ({ layer })),
-    ...['pages', 'runs', 'state', 'checkpoint.json'].map((file) => ({ file })),
+    ...(record.disk === undefined ? ['pages', 'runs', 'state', 'checkpoint.json'] : []).map((file) => ({ file })),
   ]
   const files = await filesOf(store, record).catch(() => [])
   for (const file of [...wanted, ...files]) if (!(await isPresent(pathOf(store, record.id, file)))) return true

@@ -56,10 +56,10 @@ export function withoutMemory(seed: Seed): Seed {
   return { ...seed, manifest, devices: [], checkpoint: { ...seed.checkpoint, folder: null } }
 }
 
-/** @param memory of the snapshot's checkpoint, sealed or just captured */
+/** @param memory of the snapshot's checkpoint, sealed or just captured; its `folder` is `null` if there is only the disk */
 export function seedOfSnapshot(
   record: SnapshotRecord,
-  memory: { readonly folder: string; readonly bases: number; readonly qemuVersion: string },
+  memory: { readonly folder: string | null; readonly bases: number; readonly qemuVersion: string | undefined },
   bootMode: 'snapshot' | 'fork',
 ): Seed {
   const { id, template, bake, cpu, memory_mb, layers, guest_ip, devices, run_as, durable } = record

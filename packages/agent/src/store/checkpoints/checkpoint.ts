@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
 
-const fileSeal = z.object({ bytes: z.int(), sha256: z.string() })
+export const fileSeal = z.object({ bytes: z.int(), sha256: z.string() })
 /** Size and hash of a file at the time of its creation. */
 export type FileSeal = z.infer<typeof fileSeal>
 

@@ -138,12 +138,18 @@ export class Checkpoints<Machine> {
       [files.state, content.state],
       ...content.layers.map(({ id, ...seal }) => [this.#options.layers.path(id), seal] as const),
     ]
-    for (const [path, seal] of sealed) {
-      if (!isSameSeal(await this.#files.seal(path, deadline), seal)) {
-        throw new CheckpointDamaged(`${basename(path)} is not what was sent`)
-      }
-    }
+    for (const [path, seal] of sealed) await this.#accept(path, seal, deadline)
     await this.#write(folder, signedFor, content)
+  }
+
+  /** Verifies and syncs the layers of a disk that another host has sent without memory. @throws CheckpointDamaged */
+  async acceptLayers(layers: Checkpoint['layers'], deadline: Deadline): Promise<void> {
+    for (const { id, ...seal } of layers) await this.#accept(this.#options.layers.path(id), seal, deadline)
+  }
+
+  async #accept(path: string, seal: FileSeal, deadline: Deadline): Promise<void> {
+    if (isSameSeal(await this.#files.seal(path, deadline), seal)) return
+    throw new CheckpointDamaged(`${basename(path)} is not what was sent`)
   }
 
   /** The last step: from here on, the folder is a checkpoint. */
@@ -184,7 +190,7 @@ export class Checkpoints<Machine> {
    */
   async open(folder: string, machineOf: MachineOf<Machine>, deadline: Deadline): Promise<RestorableCheckpoint> {
     const content = await this.read(folder)
-    const { layers, machines } = this.#options
+    const { machines } = this.#options
     const qemuVersion = await machines.findQemu(content, machineOf(content))
     if (qemuVersion === null) {
       throw new CheckpointIncompatible(
@@ -198,10 +204,15 @@ export class Checkpoints<Machine> {
       await this.#check(basename(runs), runs, seal.runs, deadline)
     }
     await this.#check('state', checkpointFiles(folder).state, content.state, deadline)
-    for (const layer of content.layers) {
-      await this.#check(`layer ${layer.id}`, layers.path(layer.id), layer, deadline)
-    }
+    await this.checkLayers(content.layers, deadline)
     return { ...content, qemuVersion }
+  }
+
+  /** Verifies a disk that has no checkpoint. @throws CheckpointDamaged naming the layer */
+  async checkLayers(layers: Checkpoint['layers'], deadline: Deadline): Promise<void> {
+    for (const layer of layers) {
+      await this.#check(`layer ${layer.id}`, this.#options.layers.path(layer.id), layer, deadline)
+    }
   }
 
   /**

@@ -21,6 +21,8 @@ export async function namedLayers(folder: string): Promise<LayerId[] | null> {
     ...((await namesIn(join(folder, 'hibernation'))).length > 0 ? [join(folder, 'hibernation')] : []),
   ]
   if (chain.state === 'unreadable' || (chain.state === 'absent' && names.includes('vm'))) return null
+  // A snapshot without its memory: only its record names the layers.
+  if (names.includes('snapshot.json') && !names.includes('pages')) return null
   const layers = chain.state === 'present' ? [...chain.record.layers, chain.record.active] : []
   for (const checkpoint of checkpoints) {
     const read = await readRecord(checkpointFiles(checkpoint).manifest, (content) => unsigned.parse(content))

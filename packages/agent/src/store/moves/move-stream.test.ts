@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { movedFile, type MoveHeader } from '@offshoot/contract/move-stream'
+import { movedFile, moveHeader, type MoveHeader } from '@offshoot/contract/move-stream'
 import { describe, expect, it } from 'vitest'
 import { movedSandbox } from '../../test/moved-sandbox.ts'
 import { MoveDamaged } from './move-damaged.ts'
@@ -38,7 +38,7 @@ async function encode(contents: ReadonlyMap<string, Buffer>, header: object = he
 async function decode(stream: Buffer | Readable) {
   const contents = new Map<string, Buffer>()
   let dataBytes = 0
-  await readMove(stream instanceof Readable ? stream : Readable.from([stream], { objectMode: false }), {
+  await readMove(stream instanceof Readable ? stream : Readable.from([stream], { objectMode: false }), moveHeader, {
     header: async () => undefined,
     file: async ({ name, bytes }, read) => {
       const content = Buffer.alloc(bytes)

@@ -1,5 +1,5 @@
 /**
- * The stream of a sandbox that moves, compressed as a whole with zstd:
+ * The stream of a sandbox that moves or of a snapshot, compressed as a whole with zstd:
  *
  *     "OFFMOVE1", length of the header (32 bits), header (JSON), extents of each file of the header, "OFFMOVE."
  */
@@ -9,10 +9,10 @@ import {
   MAX_MOVE_HEADER_BYTES,
   MOVE_BEGIN,
   MOVE_END,
-  moveHeader,
   type MovedFile,
-  type MoveHeader,
+  type StreamHeader,
 } from '@offshoot/contract/move-stream'
+import type { z } from 'zod'
 import { ByteReader } from './byte-reader.ts'
 import { decodeExtents, encodeExtents } from './extents.ts'
 import { MoveDamaged } from './move-damaged.ts'
@@ -23,7 +23,7 @@ const JOINED_BYTES = 512 * 1024
 const LEVEL = 1
 
 /** @param open the content of a file, in chunks of whole blocks of 4 KiB, except the last */
-export function writeMove(header: MoveHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): Readable {
+export function writeMove(header: StreamHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): Readable {
   const zstd = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
   const plain = Readable.from(joined(framesOf(header, open)), { objectMode: false })
   plain.once('error', (error) => zstd.destroy(error))
@@ -31,7 +31,10 @@ export function writeMove(header: MoveHeader, open: (file: MovedFile) => AsyncIt
   return plain.pipe(zstd)
 }
 
-async function* framesOf(header: MoveHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* framesOf(
+  header: StreamHeader,
+  open: (file: MovedFile) => AsyncIterable<Buffer>,
+): AsyncGenerator<Buffer> {
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -55,21 +58,28 @@ async function* joined(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** What to do with the parts of a stream, in this order. */
-export interface MoveReceiver {
-  header(header: MoveHeader): Promise<void>
+export interface MoveReceiver<Header extends StreamHeader> {
+  header(header: Header): Promise<void>
   /** @param read calls `write` with each piece of data; everything between is zero */
   file(file: MovedFile, read: (write: (data: Buffer, at: number) => Promise<void>) => Promise<void>): Promise<void>
 }
 
-/** @throws MoveDamaged; the error of `body`; what the receiver throws */
-export async function readMove(body: Readable, receiver: MoveReceiver): Promise<void> {
+/**
+ * @param schema of the header
+ * @throws MoveDamaged; the error of `body`; what the receiver throws
+ */
+export async function readMove<Header extends StreamHeader>(
+  body: Readable,
+  schema: z.ZodType<Header>,
+  receiver: MoveReceiver<Header>,
+): Promise<void> {
   const zstd = createZstdDecompress()
   const fail = (error: Error) => zstd.destroy(error)
   body.once('error', fail)
   body.pipe(zstd)
   try {
     const reader = new ByteReader(zstd)
-    const header = await readHeader(reader)
+    const header = await readHeader(reader, schema)
     await receiver.header(header)
     for (const file of header.files) {
       await receiver.file(file, (write) => decodeExtents(reader, file.bytes, write))
@@ -86,15 +96,15 @@ export async function readMove(body: Readable, receiver: MoveReceiver): Promise<
   }
 }
 
-async function readHeader(reader: ByteReader): Promise<MoveHeader> {
+async function readHeader<Header>(reader: ByteReader, schema: z.ZodType<Header>): Promise<Header> {
   if ((await reader.read(MOVE_BEGIN.length)).toString('latin1') !== MOVE_BEGIN) {
-    throw new MoveDamaged('the stream is none of a sandbox, or of another version')
+    throw new MoveDamaged('the stream is none of a sandbox or snapshot, or of another version')
   }
   const bytes = (await reader.read(4)).readUInt32BE()
   if (bytes > MAX_MOVE_HEADER_BYTES) throw new MoveDamaged('the header is too long')
   const text = (await reader.read(bytes)).toString('utf8')
   try {
-    return moveHeader.parse(JSON.parse(text))
+    return schema.parse(JSON.parse(text))
   } catch (error) {
     throw new MoveDamaged('the header is invalid', { cause: error })
   }

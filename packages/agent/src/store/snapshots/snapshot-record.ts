@@ -4,15 +4,18 @@ import { parseSnapshotId, type SnapshotId } from '@offshoot/contract/ids'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
-import { readRecord, recordFormat, type RecordRead } from '../ledger/read-record.ts'
+import { type Checkpoint, fileSeal } from '../checkpoints/checkpoint.ts'
+import { readRecord, type RecordRead } from '../ledger/read-record.ts'
 import { runAs } from '../templates/template-record.ts'
 import { machineDevice } from '../volumes/machine-device.ts'
 
 /** Beside the checkpoint's files, written last: a folder without this file is an unfinished snapshot. */
 const RECORD = 'snapshot.json'
+/** Of a snapshot without memory: earlier agents leave it alone. */
+export const DISK_FORMAT = 2
 
 const snapshotRecord = agentSnapshot.extend({
-  format: recordFormat,
+  format: z.union([z.literal(1), z.literal(DISK_FORMAT)]).optional(),
   id: z.string().transform((text, context): SnapshotId => {
     const id = parseSnapshotId(text)
     if (id !== null) return id
@@ -28,6 +31,11 @@ const snapshotRecord = agentSnapshot.extend({
   devices: z.array(machineDevice).default([]),
   run_as: runAs,
   durable: z.boolean().default(false),
+  /**
+   * Present if it came from another host without its memory: the seal of each layer of its disk. There is no checkpoint
+   * then.
+   */
+  disk: z.array(fileSeal).optional(),
 })
 export type SnapshotRecord = z.infer<typeof snapshotRecord>
 
@@ -52,7 +60,18 @@ export function showSnapshot(record: SnapshotRecord): AgentSnapshot {
     devices: _devices,
     run_as: _runAs,
     durable: _durable,
+    disk: _disk,
+    format: _format,
     ...shown
   } = record
   return shown
+}
+
+/** The layers of a snapshot without memory, with their seals; `null` if it has a checkpoint, which has them. */
+export function sealedDisk({ layers, disk }: SnapshotRecord): Checkpoint['layers'] | null {
+  if (disk === undefined) return null
+  return layers.flatMap((id, index) => {
+    const seal = disk[index]
+    return seal === undefined ? [] : [{ id, ...seal }]
+  })
 }

@@ -2,11 +2,12 @@
  * The snapshots of one agent: `snapshots/ID`.
  *
  *     begun ──record──► kept ──delete──► (record struck) ──no user──► (folder gone)
+ *     (another host's) ──adopt──► kept
  *
  * Invariants: a kept snapshot is complete. The ledger decides about a folder whose record is absent or unreadable. VMs map the
  * files of the snapshot that they were restored from: the kernel frees a deleted file when the last of these VMs ends.
  */
-import { readdir } from 'node:fs/promises'
+import { readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSnapshotId, type SnapshotId, type WorkspaceId } from '@offshoot/contract/ids'
@@ -29,8 +30,8 @@ export class Snapshots {
   readonly #ledger: Ledger
   readonly #kept = new Map<SnapshotId, SnapshotRecord>()
   readonly #begun = new Map<SnapshotId, Draft>()
-  /** The snapshots that restores are reading, and by how many restores. */
-  readonly #users = new Map<SnapshotId, { count: number; readonly layers: readonly LayerId[] }>()
+  /** The snapshots that restores and exports are reading, and by how many. */
+  readonly #users = new Map<SnapshotId, { count: number; readonly record: SnapshotRecord }>()
 
   private constructor(folder: string, ledger: Ledger) {
     this.#folder = folder
@@ -58,10 +59,16 @@ export class Snapshots {
     return [...this.#kept.values(), ...shown]
   }
 
+  /** All bakes that a snapshot needs, `NAME/FINGERPRINT`. */
+  *bakes(): Generator<string> {
+    for (const { bake } of this.all) yield bake
+    for (const { record } of this.#users.values()) yield record.bake
+  }
+
   /** All layers that a snapshot needs. */
   *layers(): Generator<LayerId> {
     for (const { layers } of this.#kept.values()) yield* layers
-    for (const { layers } of this.#users.values()) yield* layers
+    for (const { record } of this.#users.values()) yield* record.layers
     for (const { layers } of this.#begun.values()) yield* layers
   }
 
@@ -92,10 +99,7 @@ export class Snapshots {
     owner: Pick<SnapshotRecord, 'workspace_id' | 'sandbox_id'>,
     fill: (folder: string, draft: Pick<Draft, 'layers' | 'shown'>) => Promise<SnapshotRecord>,
   ): Promise<SnapshotRecord> {
-    const isTaken = this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)
-    if (isTaken || this.#ledger.unreadable.has('snapshot', id)) {
-      throw new ApiError('conflict', { detail: 'a snapshot with this id is already here' })
-    }
+    this.#refuseTaken(id)
     const draft = new Draft()
     this.#begun.set(id, draft)
     const folder = this.folder(id)
@@ -116,9 +120,40 @@ export class Snapshots {
     }
   }
 
+  /**
+   * Takes over a complete snapshot that another host has made, in one step.
+   * @param from its folder, with its record
+   * @throws ApiError 409 id taken; then the folder stays
+   */
+  async adopt(record: SnapshotRecord, from: string): Promise<void> {
+    const { id } = record
+    this.#refuseTaken(id)
+    const draft = new Draft()
+    this.#begun.set(id, draft)
+    try {
+      await rename(from, this.folder(id))
+      await syncFolder(this.#folder).catch(async (error: unknown) => {
+        await this.#ledger.discard('snapshot', this.folder(id), 'its import failed')
+        throw error
+      })
+      this.#kept.set(id, record)
+    } finally {
+      this.#begun.delete(id)
+      draft.over.resolve()
+    }
+  }
+
+  #refuseTaken(id: SnapshotId): void {
+    const isTaken = this.#kept.has(id) || this.#begun.has(id) || this.#users.has(id)
+    if (isTaken || this.#ledger.unreadable.has('snapshot', id)) {
+      throw new ApiError('conflict', { detail: 'a snapshot with this id is already here' })
+    }
+  }
+
   /** Keeps the files of a snapshot while `read` opens them, even if it is deleted meanwhile. */
-  async reading<T>({ id, layers }: SnapshotRecord, read: (folder: string) => Promise<T>): Promise<T> {
-    const user = this.#users.get(id) ?? { count: 0, layers }
+  async reading<T>(record: SnapshotRecord, read: (folder: string) => Promise<T>): Promise<T> {
+    const { id } = record
+    const user = this.#users.get(id) ?? { count: 0, record }
     user.count++
     this.#users.set(id, user)
     try {

@@ -9,8 +9,9 @@ import {
   unsettledCopies,
 } from '../../../fleet/copy-statements.ts'
 import { settleCopy } from '../../../fleet/held-sandboxes.ts'
-import { leave, reasonOf, SourceFailed } from '../../../fleet/move-calls.ts'
+import { leave } from '../../../fleet/move-calls.ts'
 import { untilApplied } from '../../../fleet/reconcile.ts'
+import { reasonOf, SourceFailed } from '../../../fleet/stream-calls.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
 import { StoreFailed } from '../model/stored-streams.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'

@@ -4,7 +4,7 @@ import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { MOVE_BEGIN, MOVE_END } from '@offshoot/contract/move-stream'
 import { describe, expect, it } from 'vitest'
 import { fakeSandbox } from '../../../test/fake-agent-state.ts'
-import { fakeStream, headerOf } from '../../../test/fake-move-stream.ts'
+import { fakeSnapshotStream, fakeStream, headerOf } from '../../../test/fake-move-stream.ts'
 import { joinStreams } from './join-streams.ts'
 
 const [ID, WORKSPACE, STORED, MOVE] = ['1', '2', '3', '4'].map(
@@ -61,6 +61,31 @@ describe('a stored stream', () => {
     expect(header).toMatchObject({ move_id: MOVE, bake: { is_included: true }, disk_bytes: 50_008 })
     expect(header.files.map((file: { name: string }) => file.name)).toEqual(['usage.json', 'layers/0', 'bake/memory'])
     expect(files.equals(Buffer.concat([content, content, small, Buffer.from(MOVE_END)]))).toBe(true)
+  })
+
+  it('may be of a snapshot, with a bake that was stored with a sandbox', async () => {
+    const snapshot = {
+      id: ID ?? '',
+      workspace_id: WORKSPACE ?? '',
+      sandbox_id: STORED ?? '',
+      template: 'base',
+      cpu: 1,
+      memory_mb: 512,
+      size_bytes: 1,
+      created_at: new Date(0).toISOString(),
+      origin: 'user',
+    } as const
+    const stored = fakeSnapshotStream(snapshot, { hash: BAKE, is_included: false }, true)
+    const bake = storedWith(['bake/memory'], small, true)
+    const stream = await buffer(joinStreams(pieces(stored), pieces(bake), null))
+    const plain = zstdDecompressSync(stream)
+    const header = JSON.parse(plain.subarray(12, 12 + plain.readUInt32BE(8)).toString())
+    expect(header).toMatchObject({
+      snapshot: { id: ID },
+      bake: { is_included: true },
+      files: [{ name: 'bake/memory' }],
+    })
+    expect(header).not.toHaveProperty('move_id')
   })
 
   it.each([

@@ -4,8 +4,8 @@ import {
   MAX_MOVE_HEADER_BYTES,
   MOVE_BEGIN,
   MOVE_END,
-  moveHeader,
-  type MoveHeader,
+  type StreamHeader,
+  streamHeader,
 } from '@offshoot/contract/move-stream'
 import { StoreFailed } from '../model/stored-streams.ts'
 
@@ -13,14 +13,15 @@ import { StoreFailed } from '../model/stored-streams.ts'
 const LEVEL = 1
 
 /**
- * The stream of a stored sandbox as a host expects it: for another move than it was stored with, and with the bake if the
- * host lacks it. The host verifies every file, so nothing but the header is looked at here.
- * @param bake a stream with the bake alone; `null`: the host has it
+ * The stream of a stored sandbox or snapshot as a host expects it: with the bake if the host lacks it. The host verifies
+ * every file, so nothing but the header is looked at here.
+ * @param bake a stream with the bake alone, also of another sandbox or snapshot; `null`: the host has it
+ * @param moveId of the move for which a sandbox is sent, which is another than it was stored with; `null` for a snapshot
  */
 export function joinStreams(
   sandbox: AsyncIterable<Buffer>,
   bake: AsyncIterable<Buffer> | null,
-  moveId: string,
+  moveId: string | null,
 ): AsyncIterable<Buffer> {
   const zstd = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
   // The reader of the result gets the error.
@@ -28,12 +29,12 @@ export function joinStreams(
   return zstd as AsyncIterable<Buffer>
 }
 
-async function* joined(sandbox: AsyncIterable<Buffer>, bake: AsyncIterable<Buffer> | null, moveId: string) {
+async function* joined(sandbox: AsyncIterable<Buffer>, bake: AsyncIterable<Buffer> | null, moveId: string | null) {
   const parts = [new StoredPart(sandbox), ...(bake === null ? [] : [new StoredPart(bake)])]
   try {
     const [header, ofBake] = await Promise.all(parts.map((part) => part.header()))
     if (header === undefined) throw damaged()
-    yield framed({ ...header, move_id: moveId, ...(ofBake && withBake(header, ofBake)) })
+    yield framed({ ...header, ...(moveId !== null && { move_id: moveId }), ...(ofBake && withBake(header, ofBake)) })
     for (const part of parts) yield* part.files()
     yield Buffer.from(MOVE_END)
   } finally {
@@ -41,7 +42,7 @@ async function* joined(sandbox: AsyncIterable<Buffer>, bake: AsyncIterable<Buffe
   }
 }
 
-function withBake(header: MoveHeader, ofBake: MoveHeader): Partial<MoveHeader> {
+function withBake(header: StreamHeader, ofBake: StreamHeader): Pick<StreamHeader, 'bake' | 'disk_bytes' | 'files'> {
   return {
     bake: { ...header.bake, is_included: true },
     disk_bytes: header.disk_bytes + ofBake.disk_bytes,
@@ -49,7 +50,7 @@ function withBake(header: MoveHeader, ofBake: MoveHeader): Partial<MoveHeader> {
   }
 }
 
-function framed(header: MoveHeader): Buffer {
+function framed(header: StreamHeader): Buffer {
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -67,13 +68,13 @@ class StoredPart {
     this.#plain = (zstd as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   }
 
-  async header(): Promise<MoveHeader> {
+  async header(): Promise<StreamHeader> {
     if ((await this.#take(MOVE_BEGIN.length)).toString('latin1') !== MOVE_BEGIN) throw damaged()
     const bytes = (await this.#take(4)).readUInt32BE()
     if (bytes > MAX_MOVE_HEADER_BYTES) throw damaged()
     const text = (await this.#take(bytes)).toString('utf8')
     try {
-      return moveHeader.parse(JSON.parse(text))
+      return streamHeader.parse(JSON.parse(text))
     } catch (error) {
       throw damaged(error)
     }

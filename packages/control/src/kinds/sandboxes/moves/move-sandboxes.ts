@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { AgentUnreachable } from '../../../fleet/agent-failure.ts'
-import { SourceFailed } from '../../../fleet/move-calls.ts'
+import { SourceFailed } from '../../../fleet/stream-calls.ts'
 import { moveById, type MoveRow, type MoveState, unsettledMoves } from '../../../fleet/move-statements.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'

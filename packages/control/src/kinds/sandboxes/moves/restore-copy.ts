@@ -1,6 +1,7 @@
 import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { takeCopy } from '../../../fleet/copy-statements.ts'
-import { type Import, importStream, SourceFailed } from '../../../fleet/move-calls.ts'
+import { type Import, importStream } from '../../../fleet/move-calls.ts'
+import { SourceFailed } from '../../../fleet/stream-calls.ts'
 import { streamsOfCopy } from '../../../fleet/stream-statements.ts'
 import { StoreFailed } from '../model/stored-streams.ts'
 import { carry } from './carry.ts'

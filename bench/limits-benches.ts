@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { AgentRecord } from '@offshoot/contract/agent-api'
 import { controlConfig, type ControlConfig } from '@offshoot/contract/process-config'
-import { applyRecords } from '@offshoot/control/fleet/apply-records'
+import { applyRecords, batchOf } from '@offshoot/control/fleet/apply-records'
 import { upsertAgent } from '@offshoot/control/fleet/agent-statements'
 import { PostgresEvents } from '@offshoot/control/kinds/sandboxes/events/postgres-events'
 import { meterRecords } from '@offshoot/control/kinds/billing/metering/meter-records'
@@ -98,10 +98,10 @@ export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, F
       },
     ]
     const records = history(agentId)
-    await applyRecords(database.pool, hooks, agentId, records.slice(0, LEDGER_BATCH))
+    await applyRecords(database.pool, hooks, [batchOf(agentId, records.slice(0, LEDGER_BATCH))])
     const startedAt = performance.now()
     for (let from = LEDGER_BATCH; from < records.length; from += LEDGER_BATCH) {
-      await applyRecords(database.pool, hooks, agentId, records.slice(from, from + LEDGER_BATCH))
+      await applyRecords(database.pool, hooks, [batchOf(agentId, records.slice(from, from + LEDGER_BATCH))])
     }
     const rate = new Samples()
     rate.add(((records.length - LEDGER_BATCH) * 1000) / (performance.now() - startedAt))

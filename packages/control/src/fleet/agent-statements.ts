@@ -35,12 +35,17 @@ export const lockAgentCursor = statement<{ cursor: number }, [id: string]>(
 )
 
 /**
- * The same for records; new sandboxes may refer to the row meanwhile. Updates of sandboxes in the transaction notify
- * nobody: {@link tellChangedSandboxes} does, after the transaction.
+ * The same for records of several agents; new sandboxes may refer to the rows meanwhile. Updates of sandboxes in the
+ * transaction notify nobody: {@link tellChangedSandboxes} does, after the transaction. The fixed order prevents
+ * deadlocks.
  */
-export const lockCursorForRecords = statement<{ cursor: number; tells_later: string | null }, [id: string]>(
-  'lock-cursor-for-records',
-  `select cursor, set_config('offshoot.tells_later', 'on', true) as tells_later from agents where id = $1 for no key update`,
+export const lockCursorsForRecords = statement<
+  { id: string; cursor: number; tells_later: string | null },
+  [ids: readonly string[]]
+>(
+  'lock-cursors-for-records',
+  `select id, cursor, set_config('offshoot.tells_later', 'on', true) as tells_later from agents where id = any($1)
+   order by id for no key update`,
 )
 
 export const tellChangedSandboxes = statement<{ told: boolean | null }, [ids: readonly string[]]>(
@@ -57,6 +62,13 @@ export const tellEverything = statement<{ told: boolean | null }, []>(
 export const setAgentCursor = statement<never, [id: string, cursor: number]>(
   'set-agent-cursor',
   'update agents set cursor = $2 where id = $1',
+)
+
+/** @param cursors as many as ids */
+export const setAgentCursors = statement<never, [ids: readonly string[], cursors: readonly number[]]>(
+  'set-agent-cursors',
+  `update agents a set cursor = moved.cursor from unnest($1::text[], $2::bigint[]) as moved (id, cursor)
+   where a.id = moved.id`,
 )
 
 /**

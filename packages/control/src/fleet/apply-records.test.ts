@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentHooks } from '../control.ts'
 import { FakeAgentState } from '../test/fake-agent-state.ts'
 import { Harness } from '../test/harness.ts'
-import { applyRecords } from './apply-records.ts'
+import { applyRecords, batchOf } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 
 /** Events that change rows, and one that does not. */
@@ -80,7 +80,7 @@ describe('records of a log', () => {
               return { seq: n + 1, number: n + 1, workspace_id: workspaceId, event }
             })
             for (let from = 0; from < records.length; from += batch)
-              await applyRecords(harness.pool, hooks, state.agentId, records.slice(from, from + batch))
+              await applyRecords(harness.pool, hooks, [batchOf(state.agentId, records.slice(from, from + batch))])
             const { rows } = await harness.pool.query(
               `select array_position($2, id) as sandbox, status, boot_ms, boot_mode, guest_ip, last_event_seq::int,
                  parent_id is null as is_promoted from sandboxes where agent_id = $1 order by 1`,
@@ -105,7 +105,7 @@ describe('records of a log', () => {
         await added.promise
       },
     }
-    await applyRecords(harness.pool, [meanwhile], agentId, [], 1)
+    await applyRecords(harness.pool, [meanwhile], [{ agentId, records: [], lastSeq: 1 }])
     expect(await added.promise).toMatchObject({ rowCount: 1 })
   })
 })

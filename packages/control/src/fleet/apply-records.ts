@@ -4,39 +4,69 @@ import { bootMode } from '@offshoot/contract/sandbox'
 import type pg from 'pg'
 import { storable } from '../platform/db/storable.ts'
 import { transaction } from '../platform/db/transaction.ts'
-import { lockCursorForRecords, setAgentCursor } from './agent-statements.ts'
+import { lockCursorsForRecords, setAgentCursors } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { applyPromoted, applyStatuses } from './record-statements.ts'
 import { STATUS_AFTER } from './status-after.ts'
 
+/** Records of one agent's log, in the log's order. */
+export interface RecordBatch {
+  readonly agentId: string
+  readonly records: readonly AgentRecord[]
+  /** The new cursor. It may be above the last record, if later ones were skipped as unreadable. */
+  readonly lastSeq: number
+}
+
+export interface ArrivedBatch extends RecordBatch {
+  /** The agent is on another machine, whose records are believed for its own sandboxes only. */
+  readonly hasJoined: boolean
+}
+
+/** A batch in which no record was skipped. */
+export function batchOf(agentId: string, records: readonly AgentRecord[]): RecordBatch {
+  return { agentId, records, lastSeq: records.at(-1)?.seq ?? 0 }
+}
+
 /**
- * Applies records of one agent's log, each exactly once, and moves the cursor in the same transaction. Records may
+ * Applies records of several agents' logs, each exactly once, and moves the cursors in the same transaction. Records may
  * arrive twice, out of order across processes, or again after a crash; then they are at or below the cursor and are
  * skipped.
  *
- * @param agent `isTrusted`: it runs on control's own machine. Records of another one count for its own sandboxes only
- * @param lastSeq the new cursor. It may be above the last record, if later ones were skipped as unreadable
- * @returns the cursor afterwards
+ * @param batches at most one of each agent
  */
 export async function applyRecords(
   pool: pg.Pool,
   kinds: readonly AgentHooks[],
-  agentId: string,
-  records: readonly AgentRecord[],
-  lastSeq = records.at(-1)?.seq ?? 0,
-): Promise<number> {
-  for (const { prepareRecords } of kinds) await prepareRecords?.(records)
-  return transaction(pool, async (client) => {
-    const [agent] = await lockCursorForRecords(client, agentId)
-    if (agent === undefined) throw new Error(`no agent ${agentId}`)
-    const fresh = records.filter(({ seq }) => seq > agent.cursor)
-    if (lastSeq <= agent.cursor) return agent.cursor
-    const seen = await withoutHidden(client, kinds, fresh)
+  batches: readonly RecordBatch[],
+): Promise<void> {
+  const all = batches.flatMap(({ records }) => records)
+  for (const { prepareRecords } of kinds) await prepareRecords?.(all)
+  await transaction(pool, async (client) => {
+    const fresh = await freshOf(client, batches)
+    const seen = await withoutHidden(
+      client,
+      kinds,
+      fresh.flatMap(({ records }) => records),
+    )
     for (const each of kinds) await each.applyRecords?.(client, seen)
-    await setAgentCursor(client, agentId, lastSeq)
+    await setAgentCursors(
+      client,
+      fresh.map(({ agentId }) => agentId),
+      fresh.map(({ lastSeq }) => lastSeq),
+    )
     // Last, because requests that change a sandbox wait for as long as this transaction locks its row.
-    await applyToRows(client, agentId, fresh)
-    return lastSeq
+    await applyToRows(client, fresh)
+  })
+}
+
+/** What was not applied before. */
+async function freshOf(client: pg.PoolClient, batches: readonly RecordBatch[]): Promise<readonly RecordBatch[]> {
+  const ids = batches.map(({ agentId }) => agentId)
+  const cursors = new Map((await lockCursorsForRecords(client, ids)).map(({ id, cursor }) => [id, cursor]))
+  return batches.flatMap(({ agentId, records, lastSeq }) => {
+    const cursor = cursors.get(agentId)
+    if (cursor === undefined) throw new Error(`no agent ${agentId}`)
+    return lastSeq > cursor ? [{ agentId, records: records.filter(({ seq }) => seq > cursor), lastSeq }] : []
   })
 }
 
@@ -51,21 +81,23 @@ async function withoutHidden(
   return records.filter(({ event }) => !hidden.has(event.sandbox_id))
 }
 
-async function applyToRows(client: pg.PoolClient, agentId: string, records: readonly AgentRecord[]): Promise<void> {
-  const known = records.filter(({ event }) => isUuid(event.sandbox_id))
-  const promoted = known.filter(({ event }) => event.type === 'fork_tree.promoted')
+async function applyToRows(client: pg.PoolClient, batches: readonly RecordBatch[]): Promise<void> {
+  const known = batches.flatMap(({ agentId, records }) =>
+    records.flatMap((record) => (isUuid(record.event.sandbox_id) ? [{ agentId, record }] : [])),
+  )
+  const promoted = known.filter(({ record }) => record.event.type === 'fork_tree.promoted')
   if (promoted.length > 0) {
     await applyPromoted(
       client,
-      promoted.map(({ event }) => event.sandbox_id),
-      agentId,
+      promoted.map(({ record }) => record.event.sandbox_id),
+      promoted.map(({ agentId }) => agentId),
     )
   }
-  const statuses = known.flatMap(statusOf)
-  if (statuses.length > 0) await applyStatuses(client, agentId, JSON.stringify(statuses, storable))
+  const statuses = known.flatMap(({ agentId, record }) => statusOf(agentId, record))
+  if (statuses.length > 0) await applyStatuses(client, JSON.stringify(statuses, storable))
 }
 
-function statusOf({ seq, event }: AgentRecord) {
+function statusOf(agentId: string, { seq, event }: AgentRecord) {
   const status = STATUS_AFTER[event.type]
   if (status === null) return []
   const { boot_ms, boot_mode, guest_ip } = event.metadata
@@ -73,6 +105,7 @@ function statusOf({ seq, event }: AgentRecord) {
   return [
     {
       id: event.sandbox_id,
+      agent_id: agentId,
       seq,
       status,
       boot_ms: isCount(boot_ms) ? boot_ms : null,

@@ -8,6 +8,7 @@ import { noteHeard } from './host-state-statements.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { PlacementRules } from './placement-rules.ts'
+import { RecordGroups } from './record-groups.ts'
 import { SandboxChanges } from './sandbox-changes.ts'
 
 export interface FleetOptions {
@@ -44,6 +45,7 @@ export class Fleet {
   start(kinds: readonly AgentHooks[], onReachable: () => Promise<void>): void {
     const { clusterId, database, lock, log } = this.#options
     const changes = this.#changes
+    const groups = new RecordGroups(database.pool, kinds)
     const onSkipped = (records: number) => (this.skippedRecords += records)
     this.directory.onReachable = () =>
       void onReachable().catch((error: unknown) =>
@@ -54,7 +56,7 @@ export class Fleet {
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
       const options = { agentId, hasJoined: hostId !== null, clusterId, client, database, lock }
-      const follower = new Follower({ ...options, kinds, changes, onSkipped, log })
+      const follower = new Follower({ ...options, kinds, groups, changes, onSkipped, log })
       this.#followers.set(client, { agentId, follower })
     })
   }

@@ -8,11 +8,10 @@ import type { ProcessLock } from '../platform/db/process-lock.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
-import { applyRecords } from './apply-records.ts'
 import type { AgentHooks } from './agent-hooks.ts'
-import { ownRecords } from './own-records.ts'
 import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
+import type { RecordGroups } from './record-groups.ts'
 import type { SandboxChanges } from './sandbox-changes.ts'
 
 /** Milliseconds between two attempts to get the lock that makes this process the follower. */
@@ -31,6 +30,8 @@ export interface FollowerOptions {
   readonly database: Database
   readonly lock: ProcessLock
   readonly kinds: readonly AgentHooks[]
+  /** Applies the records. */
+  readonly groups: RecordGroups
   readonly changes: SandboxChanges
   /** Called after records were skipped because this version cannot read them. */
   readonly onSkipped: (records: number) => void
@@ -126,7 +127,7 @@ export class Follower {
   }
 
   async #follow(onConnected: () => void): Promise<void> {
-    const { agentId, hasJoined, client, database, kinds, changes, onSkipped, log } = this.#options
+    const { agentId, hasJoined, client, groups, changes, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
@@ -137,8 +138,7 @@ export class Follower {
       for await (const events of readServerSentEvents(stream)) {
         const { records, lastSeq, skipped } = readRecords(events)
         if (lastSeq === null) continue
-        const counting = hasJoined ? await ownRecords(database.pool, agentId, records) : records
-        await applyRecords(database.pool, kinds, agentId, counting, lastSeq)
+        const counting = await groups.apply({ agentId, hasJoined, records, lastSeq })
         if (counting.length < records.length) log.error({ agent: agentId }, 'the host told of sandboxes of others')
         changes.add(counting.map(({ event }) => event.sandbox_id))
         for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')

@@ -3,27 +3,26 @@ import { REDELIVERED_AND_TOLD } from '../platform/db/redelivered.ts'
 import { sandboxColumns, type SandboxRow } from './sandbox-row.ts'
 
 /**
- * Applies a batch of an agent's log to the sandboxes' rows. Of each sandbox, only records above the row's
+ * Applies records of agents' logs to the rows of their sandboxes. Of each sandbox, only records above the row's
  * `last_event_seq` count, as if they were applied one after the other. Status `removed` deletes the row; `null` leaves
  * a column as it is. Rows are locked in order of their ids, which prevents deadlocks.
  *
- * @param records JSON: `[{id, seq, status, boot_ms, boot_mode, guest_ip}]`
+ * @param records JSON: `[{id, agent_id, seq, status, boot_ms, boot_mode, guest_ip}]`
  */
-export const applyStatuses = statement<never, [agentId: string, records: string]>(
+export const applyStatuses = statement<never, [records: string]>(
   'apply-statuses',
   `with record as materialized (
-     select * from jsonb_to_recordset($2) as r
-       (id uuid, seq bigint, status text, boot_ms integer, boot_mode text, guest_ip text)
+     select * from jsonb_to_recordset($1) as r
+       (id uuid, agent_id text, seq bigint, status text, boot_ms integer, boot_mode text, guest_ip text)
    ), row as materialized (
-     select id, last_event_seq from sandboxes where agent_id = $1 and id in (select id from record)
-     order by id for update
+     select id, agent_id, last_event_seq from sandboxes where id in (select id from record) order by id for update
    ), outcome as materialized (
      select row.id, max(r.seq) as seq, bool_or(r.status = 'removed') as is_removed,
        (array_agg(r.status order by r.seq desc))[1] as status,
        (array_agg(r.boot_ms order by r.seq desc) filter (where r.boot_ms is not null))[1] as boot_ms,
        (array_agg(r.boot_mode order by r.seq desc) filter (where r.boot_mode is not null))[1] as boot_mode,
        (array_agg(r.guest_ip order by r.seq desc) filter (where r.guest_ip is not null))[1] as guest_ip
-     from row join record r on r.id = row.id and r.seq > row.last_event_seq group by row.id
+     from row join record r on r.id = row.id and r.agent_id = row.agent_id and r.seq > row.last_event_seq group by row.id
    ), removed as (
      delete from sandboxes s using outcome o where s.id = o.id and o.is_removed
    )
@@ -63,7 +62,8 @@ export const ownersOfSandboxes = statement<
 >('owners-of-sandboxes', 'select id, agent_id, workspace_id from sandboxes where id = any($1)')
 
 /** A promotion is never undone, so it needs no sequence number as a guard. */
-export const applyPromoted = statement<never, [ids: readonly string[], agentId: string]>(
+export const applyPromoted = statement<never, [ids: readonly string[], agentIds: readonly string[]]>(
   'apply-promoted',
-  'update sandboxes set parent_id = null where id = any($1) and agent_id = $2 and parent_id is not null',
+  `update sandboxes s set parent_id = null from unnest($1::uuid[], $2::text[]) as promoted (id, agent_id)
+   where s.id = promoted.id and s.agent_id = promoted.agent_id and s.parent_id is not null`,
 )

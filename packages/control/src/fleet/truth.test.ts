@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'
 import { FakeAgentState } from '../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../test/harness.ts'
-import { applyRecords } from './apply-records.ts'
+import { applyRecords, batchOf } from './apply-records.ts'
 
 /** Longer ago than any create may take. */
 const ABANDONED = `now() - interval '1 hour'`
@@ -270,7 +270,8 @@ describe('rows follow the agent', () => {
           for (const [from, count] of slices) {
             const begin = Math.min(from, applied)
             const piece = records.slice(begin, begin + count)
-            const apply = () => applyRecords(harness.pool, agentHooks(control.control), state.agentId, piece)
+            const batch = batchOf(state.agentId, piece)
+            const apply = () => applyRecords(harness.pool, agentHooks(control.control), [batch])
             await Promise.all([apply(), apply()])
             applied = Math.max(applied, Math.min(begin + count, records.length))
             const { rows } = await harness.pool.query(

@@ -83,10 +83,11 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.agentCursor, { "cursor": number }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursors, { "id": string; "cursor": number }, []>>,
   Assert<Agreement<typeof fleet_agent_statements.lockAgentCursor, { "cursor": number }, [string]>>,
-  Assert<Agreement<typeof fleet_agent_statements.lockCursorForRecords, { "cursor": number; "tells_later": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.lockCursorsForRecords, { "id": string; "cursor": number; "tells_later": Computed<string> }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.tellChangedSandboxes, { "told": Computed<boolean> }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.tellEverything, { "told": Computed<boolean> }, []>>,
   Assert<Agreement<typeof fleet_agent_statements.setAgentCursor, {  }, [string, number]>>,
+  Assert<Agreement<typeof fleet_agent_statements.setAgentCursors, {  }, [readonly string[], readonly number[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string]>>,
@@ -183,10 +184,10 @@ export type Of_fleet_reconcile_statements = [
 ]
 
 export type Of_fleet_record_statements = [
-  Assert<Agreement<typeof fleet_record_statements.applyStatuses, {  }, [string, string]>>,
+  Assert<Agreement<typeof fleet_record_statements.applyStatuses, {  }, [string]>>,
   Assert<Agreement<typeof fleet_record_statements.applyStatus, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, string, number, string, number, string, string]>>,
   Assert<Agreement<typeof fleet_record_statements.ownersOfSandboxes, { "id": string; "agent_id": string; "workspace_id": string }, [readonly string[]]>>,
-  Assert<Agreement<typeof fleet_record_statements.applyPromoted, {  }, [readonly string[], string]>>,
+  Assert<Agreement<typeof fleet_record_statements.applyPromoted, {  }, [readonly string[], readonly string[]]>>,
 ]
 
 export type Of_fleet_recovery_statements = [

@@ -18,6 +18,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   timestamptz: 'string | Date',
   uuid: 'string',
   _text: 'readonly string[]',
+  _int8: 'readonly number[]',
   _timestamptz: 'readonly Date[]',
   _uuid: 'readonly string[]',
 }

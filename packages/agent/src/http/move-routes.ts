@@ -18,7 +18,7 @@ import { settleMove } from '../sandbox/moves/settle.ts'
 import { parseBody } from './request/parse-body.ts'
 import { parseQuery } from './request/parse-query.ts'
 import { ownSandbox, requireControl } from './request/require-credential.ts'
-import { receiveImport, sendExport, withStreamBodies } from './streams/move-streams.ts'
+import { receiveImport, sendExport, withStreamBodies } from './move-streams.ts'
 
 const status = { config: { isStatus: true } }
 

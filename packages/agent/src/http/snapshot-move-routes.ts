@@ -8,7 +8,7 @@ import { exportSnapshot, snapshotContent } from '../sandbox/moves/export-snapsho
 import { importSnapshot } from '../sandbox/moves/import-snapshot.ts'
 import { showSnapshot, type SnapshotRecord } from '../store/snapshots/snapshot-record.ts'
 import { parseQuery } from './request/parse-query.ts'
-import { receiveImport, sendExport, withStreamBodies } from './streams/move-streams.ts'
+import { receiveImport, sendExport, withStreamBodies } from './move-streams.ts'
 
 /**
  * `GET /v1/snapshots/{id}/content`, `GET …/export` and `PUT …/import`: another host gets the snapshot

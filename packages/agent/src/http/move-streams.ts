@@ -3,7 +3,7 @@ import { ONLY_HEADER } from '@offshoot/contract/agent-move'
 import { ApiError } from '@offshoot/contract/errors'
 import type { WorkspaceId } from '@offshoot/contract/ids'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { UploadBody } from '../files/receive-upload.ts'
+import { UploadBody } from './files/receive-upload.ts'
 
 /** Maximum bytes of a stream: more than any disk that moves has. */
 const MAX_STREAM_BYTES = 2 ** 42

@@ -65,6 +65,8 @@ export const movedSandbox = z.strictObject({
   egress,
   visibility,
   limits: sandboxLimits.nullable(),
+  /** Its disk outlives its VM. Absent for most. */
+  durable: z.literal(true).optional(),
 })
 export type MovedSandbox = z.infer<typeof movedSandbox>
 

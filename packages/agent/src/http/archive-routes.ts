@@ -11,6 +11,7 @@ import { takeFiles } from '../sandbox/archives/take-files.ts'
 import { runningVm } from '../sandbox/model/guest-access.ts'
 import type { HostStore } from '../sandbox/model/host.ts'
 import type { Sandbox } from '../sandbox/model/sandbox.ts'
+import { archivedFileRoutes } from './archived-file-routes.ts'
 import { ownSandbox } from './request/require-credential.ts'
 import { parseBody } from './request/parse-body.ts'
 
@@ -20,8 +21,10 @@ const status = { config: { isStatus: true } }
 const TAKE_MS = 60_000
 const POLL_MS = 100
 
-/** `GET /v1/sandboxes/{id}/archive`, `POST …/archive/take`, `prune` and `feed`. */
-export function archiveRoutes(server: FastifyInstance, { host, stopping }: Agent): void {
+/** `GET /v1/sandboxes/{id}/archive`, `POST …/archive/take`, `prune` and `feed`, and those of its files. */
+export function archiveRoutes(server: FastifyInstance, agent: Agent): void {
+  const { host, stopping } = agent
+  archivedFileRoutes(server, agent)
   const find = (request: FastifyRequest): Sandbox => {
     const sandbox = ownSandbox(host.sandboxes, request)
     if (sandbox === null) throw new ApiError('sandboxNotFound')

@@ -1,5 +1,5 @@
 import { statement } from '../platform/db/statement.ts'
-import { MOVABLE } from './move-statements.ts'
+import { COPYABLE } from './move-statements.ts'
 
 export type CopyState = 'leaving' | 'copying' | 'stored' | 'taken' | 'ended'
 
@@ -71,7 +71,7 @@ export const beginCopies = statement<{ id: string }, [afterSeconds: number, agen
   'begin-copies',
   `insert into sandbox_copies (sandbox_id, workspace_id, agent_id, state)
    select s.id, s.workspace_id, s.agent_id, 'leaving' from sandboxes s join agents a on a.id = s.agent_id
-   where s.hibernated_at <= now() - make_interval(secs => $1) and s.status = 'hibernated' and ${MOVABLE}
+   where s.hibernated_at <= now() - make_interval(secs => $1) and s.status = 'hibernated' and ${COPYABLE}
      and a.id = any($2) and a.retired_at is null and (a.drain_begun_at is null or a.drain_ended_at is not null)
      and not exists (select from sandbox_moves m
        where m.sandbox_id = s.id and (m.finished_at is null or m.left_behind is not null))

@@ -27,7 +27,7 @@ export interface DrainingHost {
   readonly begun_at: Date
   /** Moves from it that are under way. */
   readonly open: number
-  /** Sandboxes there that are just being made. */
+  /** Sandboxes and databases there that are just being made. */
   readonly creating: number
 }
 
@@ -35,7 +35,8 @@ export const drainingHosts = statement<DrainingHost, []>(
   'draining-hosts',
   `select a.id, a.drain_begun_at as begun_at,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as open,
-     (select count(*)::int from sandboxes s where s.agent_id = a.id and s.status = 'creating') as creating
+     (select count(*)::int from sandboxes s where s.agent_id = a.id and (s.status = 'creating'
+        or exists (select from databases d where d.id = s.id and d.status = 'provisioning'))) as creating
    from agents a where a.drain_begun_at is not null and a.drain_ended_at is null and a.retired_at is null`,
   { notNull: ['begun_at'] },
 )
@@ -101,16 +102,15 @@ interface StayingObject {
 export const stayingObjects = statement<StayingObject & { readonly total: number }, [agentId: string, limit: number]>(
   'staying-objects',
   `with staying (kind, id, workspace_id, reason) as (
-     select 'sandbox', s.id::text, s.workspace_id, (select m.reason ${FAILED} order by m.created_at desc limit 1)
+     select coalesce(s.managed_by, 'sandbox'), s.id::text, s.workspace_id, (select m.reason ${FAILED} order by m.created_at desc limit 1)
      from sandboxes s join agents a on a.id = s.agent_id
      where a.id = $1 and ${MOVABLE} and not ${IS_OPEN} and ${IS_TRIED}
      union all
      select 'sandbox', id::text, workspace_id, 'it has a volume' from sandboxes
      where agent_id = $1 and managed_by is null and volumes <> '[]' and status <> 'failed'
      union
-     select managed_by, managed_id::text, workspace_id,
-       case managed_by when 'app' then 'versions of apps run where they were built' else 'its data is on this host' end
-     from sandboxes where agent_id = $1 and managed_by in ('app', 'database') and status <> 'failed'
+     select managed_by, managed_id::text, workspace_id, 'versions of apps run where they were built'
+     from sandboxes where agent_id = $1 and managed_by = 'app' and status <> 'failed'
      union all
      select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
      union all

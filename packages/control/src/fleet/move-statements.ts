@@ -25,19 +25,25 @@ export interface MoveRow {
   readonly owner: string | null
   /** The stored copy that it is made from; `null`: its host has the sandbox. */
   readonly copy_id: string | null
+  /** Whether its host has an archive of it: it is the VM of a database. */
+  readonly has_archive: boolean
 }
 
 export const moveById = statement<MoveRow, [id: string]>(
   'move-by-id',
   `select m.id, m.sandbox_id, m.workspace_id, m.from_agent, m.to_agent, m.state, m.was_running, m.bake, m.source_seq,
      m.left_behind, m.finished_at, (extract(epoch from now() - m.committed_at) * 1000)::int as committed_ms,
-     s.agent_id as owner, m.copy_id
+     s.agent_id as owner, m.copy_id, coalesce(s.managed_by = 'database', false) as has_archive
    from sandbox_moves m left join sandboxes s on s.id = m.sandbox_id where m.id = $1`,
 )
 
-/** Why a sandbox stays where it is, whatever host it would move to: SQL, true if it may move. */
-export const MOVABLE = `s.managed_by is null and s.volumes = '[]' and s.status in ('running', 'paused', 'hibernated')
+/** SQL: a copy of the sandbox `s` in the object store is complete, and it may move. */
+export const COPYABLE = `s.managed_by is null and s.volumes = '[]' and s.status in ('running', 'paused', 'hibernated')
   and s.deletion_due_at is null`
+
+/** Why a sandbox stays where it is, whatever host it would move to: SQL, true if it may move. */
+export const MOVABLE = `((${COPYABLE}) or (s.managed_by = 'database' and s.status in ('running', 'paused', 'hibernated')
+  and exists (select from databases d where d.id = s.id and d.status = 'ready')))`
 
 /**
  * Waits for whoever cancels the drain. No row: the host is not drained any more, another move is under way, or the

@@ -62,6 +62,12 @@ export const FAKE_DISK: Omit<AgentDisk, 'free_bytes'> = {
   builds_bytes: 1,
 }
 
+/** A file of an archive. */
+export interface FakeFile {
+  readonly content: Buffer
+  readonly takenAt: string
+}
+
 /** What a real agent has on disk. */
 export class FakeAgentState {
   readonly builds = new FakeBuilds()
@@ -75,6 +81,8 @@ export class FakeAgentState {
   readonly sandboxes = new Map<string, AgentSandbox>()
   readonly snapshots = new Map<string, AgentSnapshot>()
   readonly volumes = new Map<string, AgentVolume>()
+  /** The files of the archives of databases, by sandbox and name. */
+  readonly archives = new Map<string, Map<string, FakeFile>>()
   /**
    * Ids of sandboxes, snapshots and volumes whose records the agent cannot read. All of its lists contain all of them.
    */

@@ -15,6 +15,7 @@ import { DEFAULT_IDLE_TIMEOUT_SECONDS } from '@offshoot/contract/sandbox'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox, STATUS_AFTER } from './fake-agent-state.ts'
 import { type Handled, LOST } from './handled.ts'
 import { answer, frame, readAll } from './fake-answer.ts'
+import { answerArchives } from './fake-archives.ts'
 import { answerBuilds, takeFakeUpload } from './fake-builds.ts'
 import { answerCluster, claimsOf } from './fake-cluster.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
@@ -172,8 +173,9 @@ export class FakeAgent {
     if (/^\/v1\/sandboxes\/[^/]+\/./.test(url.pathname) && this.onOperation(request, response)) return
     const upload = await takeFakeUpload(this.state.builds, method, url.pathname, request)
     if (upload !== undefined) return answer(response, upload, requestId)
-    const moved = await answerMoves(this, { method, url, workspaceId, request })
-    if (moved === LOST) return void response.destroy()
+    const asked = { method, url, workspaceId, request }
+    const moved = (await answerArchives(this, asked)) ?? (await answerMoves(this, asked))
+    if (moved?.status === LOST.status) return void response.destroy()
     if (moved !== undefined) return answer(response, moved, requestId)
     const body = method !== 'GET' && method !== 'DELETE' ? JSON.parse(await readAll(request)) : undefined
     const cluster = answerCluster(this.state, { method, path: url.pathname, clusterId, body })

@@ -118,5 +118,6 @@ function settle(
   }
   if (move?.id !== moveId) return { status: 409, body: { error: 'conflict', detail: 'it is not moving' } }
   state.sandboxes.delete(found.id)
+  state.archives.delete(found.id)
   return { status: 204 }
 }

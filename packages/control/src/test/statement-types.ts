@@ -148,7 +148,7 @@ export type Of_fleet_host_statements = [
 ]
 
 export type Of_fleet_move_statements = [
-  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null; "copy_id": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null; "copy_id": string | null; "has_archive": Computed<boolean> }, [string]>>,
   Assert<Agreement<typeof fleet_move_statements.beginMove, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.recordUnplaced, {  }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.noteLeft, { "id": string }, [string, string, number, number]>>,

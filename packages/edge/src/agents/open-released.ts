@@ -28,7 +28,8 @@ export async function openReleased(
   }
 }
 
-function isHeld(error: unknown): boolean {
+/** Whether the agent refused because the sandbox is copied or moves. */
+export function isHeld(error: unknown): boolean {
   return (
     error instanceof PortRefused &&
     error.status === 409 &&

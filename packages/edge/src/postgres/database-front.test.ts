@@ -56,7 +56,7 @@ beforeAll(async () => {
   front = new DatabaseFront({
     suffix: null,
     // Both are wide interfaces; the front uses only these members.
-    locations: { find: async () => location, forget: () => undefined } as never,
+    locations: { find: async () => location, forget: () => undefined, release: async () => null } as never,
     certificates: { default: pem, forName: async () => createSecureContext(pem) },
     wakeMs: 10_000,
     perDatabase: PER_DATABASE,

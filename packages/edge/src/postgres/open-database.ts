@@ -3,12 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DATABASE_PORT } from '@offshoot/contract/database'
 import type { SandboxId } from '@offshoot/contract/ids'
 import type { Deadline } from '@offshoot/kit/deadline'
+import type { Agent } from '../agents/agent.ts'
 import { openPort } from '../agents/open-port.ts'
+import { isHeld, openReleased } from '../agents/open-released.ts'
 import { AgentAway, PortRefused } from '../agents/open-upgrade.ts'
 import type { SandboxLocations } from '../agents/sandbox-locations.ts'
 import { ConnectionRefused, SQLSTATE } from './error-response.ts'
 
 const RETRY_MS = 100
+/** Milliseconds between two attempts to reach a database that moves to another host, each of which asks control. */
+const MOVING_MS = 500
 const { noSuchDatabase, tooManyConnections, outOfMemory, cannotConnectNow } = SQLSTATE
 
 /**
@@ -25,7 +29,8 @@ const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]
 }
 
 /**
- * Connects to a database's server. The agent wakes it if needed; the edge retries while it restarts.
+ * Connects to a database's server. The agent wakes it if needed; the edge retries while it restarts or moves to another
+ * host.
  * @throws ConnectionRefused
  */
 export async function openDatabase(
@@ -34,22 +39,32 @@ export async function openDatabase(
   client: Pick<Socket, 'remoteAddress'>,
   deadline: Deadline,
 ): Promise<Socket> {
-  const location = await locations.find(id, client.remoteAddress ?? '', deadline.signal)
-  if (location === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
+  const find = () => locations.find(id, client.remoteAddress ?? '', deadline.signal)
+  let location = await find()
+  let isFoundAgain = false
   for (;;) {
+    if (location === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
     try {
-      return await openPort({ agent: location.agent, sandboxId: id, port: DATABASE_PORT }, deadline)
+      const open = (agent: Agent) => openPort({ agent, sandboxId: id, port: DATABASE_PORT }, deadline)
+      return await openReleased(locations, { agent: location.agent, sandboxId: id }, open)
     } catch (error) {
-      const refusal = error instanceof PortRefused ? REFUSALS[error.status] : undefined
-      if (refusal !== undefined) {
-        if (refusal[0] === noSuchDatabase && location.status !== 'failed') locations.forget(id)
-        throw new ConnectionRefused(...refusal, undefined, { cause: error })
+      const isMoving = isHeld(error)
+      const refusal = error instanceof PortRefused && !isMoving ? REFUSALS[error.status] : undefined
+      const isUnknown = refusal?.[0] === noSuchDatabase && location.status !== 'failed'
+      if (isUnknown) locations.forget(id)
+      if (isUnknown && !isFoundAgain) {
+        // Another host may have it by now.
+        isFoundAgain = true
+        location = await find()
+        continue
       }
-      if (error instanceof AgentAway || deadline.remainingMs <= RETRY_MS)
-        throw new ConnectionRefused(cannotConnectNow, 'database cannot be reached just now', undefined, {
-          cause: error,
-        })
+      if (refusal !== undefined) throw new ConnectionRefused(...refusal, undefined, { cause: error })
+      const pauseMs = isMoving ? MOVING_MS : RETRY_MS
+      if (error instanceof AgentAway || deadline.remainingMs <= pauseMs) {
+        const message = isMoving ? 'database is moving to another host' : 'database cannot be reached just now'
+        throw new ConnectionRefused(cannotConnectNow, message, undefined, { cause: error })
+      }
+      await delay(pauseMs)
     }
-    await delay(RETRY_MS)
   }
 }

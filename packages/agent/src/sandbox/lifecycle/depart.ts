@@ -28,6 +28,8 @@ async function remove(host: Host, sandbox: Sandbox, reason: keyof typeof REASONS
   const folder = host.store.dir.sandbox(sandbox.id)
   await host.store.ledger.strike(join(folder, MANIFEST), MOVED)
   await syncFolder(folder)
+  // The archive is complete on the other host.
+  if (reason === 'moved') await host.store.objects?.archives.files.end(sandbox.id, 'another host has the database')
   await removeTraces(host, sandbox, REASONS[reason])
   host.log.info({ sandbox_id: sandbox.id, reason }, REASONS[reason])
   sweepLayersSoon(host)

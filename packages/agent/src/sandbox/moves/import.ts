@@ -121,7 +121,7 @@ function manifestOf({ sandbox, memory }: MoveHeader, moveId: string, { layers, b
     status: 'hibernated',
     layers: [...layers],
     devices: [],
-    durable: false,
+    durable: sandbox.durable ?? false,
     cold: memory === null,
     qemu: null,
   }

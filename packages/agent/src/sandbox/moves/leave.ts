@@ -57,7 +57,7 @@ function requireLeaving({ manifest: { move } }: Sandbox, moveId: string): void {
 async function refuseUnmovable(host: Host, sandbox: Sandbox): Promise<void> {
   const { status, durable, devices, layers } = sandbox.manifest
   if (status !== 'hibernated') throw cannotMove('the sandbox is not hibernated')
-  if (durable || (await hasArchive(host, sandbox))) throw cannotMove('its disk is archived on this host')
+  if (!durable && (await hasArchive(host, sandbox))) throw cannotMove('its disk is archived on this host')
   if (devices.length > 0) throw cannotMove('it has volumes, or was forked from a sandbox with volumes')
   if (layers.length > MAX_MOVED_LAYERS) throw cannotMove('its disk has too many layers')
   await readCheckpoint(host, sandbox)
@@ -155,5 +155,7 @@ function describe(manifest: Manifest): MovedSandbox {
   const lineage = { from_snapshot, parent_id, fork_tree_id }
   const settings = { persistent, idle_timeout_seconds, run_as, egress, visibility, limits }
   const machine = { cpu, memory_mb, guest_ip, boot_ms, boot_mode }
-  return { id, workspace_id, template, created_at, ...machine, ...lineage, ...settings }
+  // Earlier agents know no such field, and must not take a sandbox whose disk they would not keep.
+  const durable = manifest.durable ? { durable: true as const } : {}
+  return { id, workspace_id, template, created_at, ...machine, ...lineage, ...settings, ...durable }
 }

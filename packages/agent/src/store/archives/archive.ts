@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, stat, statfs, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -24,6 +25,16 @@ export interface ArchivedFile {
   readonly takenAtMs: number
 }
 
+/** A file in the order in which it came, since the archive was opened. */
+interface Numbered extends ArchivedFile {
+  readonly number: number
+}
+
+/** Another file of that name is in the archive. */
+export class OtherContent extends Error {
+  override readonly name = 'OtherContent'
+}
+
 export function unpackFile(packed: Buffer): Promise<Buffer> {
   return promisify(zstdDecompress)(packed, { maxOutputLength: MAX_FILE_BYTES })
 }
@@ -34,26 +45,28 @@ export function unpackFile(packed: Buffer): Promise<Buffer> {
  */
 export class Archive {
   readonly #folder: string
-  readonly #files: Map<string, ArchivedFile>
+  readonly #files = new Map<string, Numbered>()
+  /** Of the numbers of its files, which begin anew when it is opened. */
+  readonly #epoch = randomUUID()
+  #last = 0
 
-  private constructor(folder: string, files: Map<string, ArchivedFile>) {
+  private constructor(folder: string) {
     this.#folder = folder
-    this.#files = files
   }
 
   /** Opens the archive, and deletes partial files of a killed agent. */
   static async open(folder: string): Promise<Archive> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const files = new Map<string, ArchivedFile>()
+    const archive = new Archive(folder)
     for (const file of await readdir(folder)) {
       const name = file.endsWith(SUFFIX) ? file.slice(0, -SUFFIX.length) : ''
       if (!isArchiveName(name)) await rm(join(folder, file), { force: true })
       else {
         const { size, mtimeMs } = await stat(join(folder, file))
-        files.set(name, { bytes: size, takenAtMs: mtimeMs })
+        archive.#note(name, { bytes: size, takenAtMs: mtimeMs })
       }
     }
-    return new Archive(folder, files)
+    return archive
   }
 
   /** Sorted. */
@@ -82,11 +95,46 @@ export class Archive {
   /** Archives a file durably. @throws ArchiveFull */
   async put(name: string, content: Buffer): Promise<void> {
     const packed = await promisify(zstdCompress)(content, LEVEL)
+    await this.#write(name, packed)
+    this.#note(name, { bytes: packed.length, takenAtMs: Date.now() })
+  }
+
+  /**
+   * Puts a compressed file of another archive into this one. Repeatable. The caller runs it exclusively.
+   * @throws ArchiveFull; OtherContent; an error of zstd if it is none
+   */
+  async putPacked(name: string, packed: Buffer, takenAtMs: number): Promise<void> {
+    await unpackFile(packed)
+    const known = await this.readPacked(name)
+    if (known !== null && !known.equals(packed)) throw new OtherContent(`the archive has another ${name}`)
+    if (known !== null) return
+    await this.#write(name, packed)
+    const takenAt = new Date(takenAtMs)
+    // Prunes go by this time. A file that keeps the time of its arrival instead is only kept for longer.
+    await utimes(this.#path(name), takenAt, takenAt)
+    this.#note(name, { bytes: packed.length, takenAtMs })
+  }
+
+  async #write(name: string, packed: Buffer): Promise<void> {
     const { bavail, bsize } = await statfs(this.#folder)
     if (this.bytes + packed.length > MAX_ARCHIVE_BYTES || bavail * bsize - packed.length < RESERVE_BYTES)
       throw new ArchiveFull(`no room for ${name}`)
     await writeFileDurably(this.#path(name), packed)
-    this.#files.set(name, { bytes: packed.length, takenAtMs: Date.now() })
+  }
+
+  #note(name: string, file: ArchivedFile): void {
+    this.#last += 1
+    this.#files.set(name, { ...file, number: this.#last })
+  }
+
+  /** Up to `limit` files that came after the cursor of an earlier answer; after any other cursor, the first ones. */
+  filesAfter(cursor: string, limit: number): { readonly cursor: string; readonly names: readonly string[] } {
+    const [epoch, number] = cursor.split('/')
+    const after = epoch === this.#epoch ? Number(number) || 0 : 0
+    const newer = [...this.#files].filter(([, file]) => file.number > after)
+    const listed = newer.toSorted(([, a], [, b]) => a.number - b.number).slice(0, limit)
+    const last = listed.at(-1)?.[1].number ?? after
+    return { cursor: `${this.#epoch}/${last}`, names: listed.map(([name]) => name) }
   }
 
   /** Records a gap at the current time. */
@@ -94,7 +142,7 @@ export class Archive {
     if (!this.has(GAP)) return this.put(GAP, Buffer.alloc(0))
     const now = new Date()
     await utimes(this.#path(GAP), now, now)
-    this.#files.set(GAP, { bytes: 0, takenAtMs: now.getTime() })
+    this.#note(GAP, { bytes: 0, takenAtMs: now.getTime() })
   }
 
   /** What is known of a file; `null` for an unknown name. */

@@ -23,6 +23,8 @@ export interface Carried {
   readonly action: 'sandbox.moved' | 'sandbox.recovered'
   /** @param have bakes that the bytes may lack. @throws SourceFailed */
   readonly send: (to: Import, have: readonly string[]) => Promise<void>
+  /** Sends what does not come with the sandbox. Repeatable. @throws SourceFailed */
+  readonly sendArchive?: (to: Import) => Promise<void>
   /** A further condition of the commit. */
   readonly mayCommit: (client: Queryable) => Promise<boolean>
 }
@@ -34,7 +36,7 @@ export interface Carried {
 export async function carry(run: MoveRun, destination: AgentClient, carried: Carried): Promise<boolean> {
   const have = (await hasArrived(run, destination)) ? null : await prepare(run, destination)
   try {
-    const bytes = have === null ? null : await send(run, destination, carried, have)
+    const bytes = await send(run, destination, carried, have)
     const { last_seq: seq } = await destination.info(run.subject.requestId)
     await commit(run, carried, bytes, seq)
   } catch (error) {
@@ -71,8 +73,11 @@ async function prepare({ move, subject }: MoveRun, destination: AgentClient): Pr
   return (await bakesOf(destination, subject.requestId)).filter((bake) => bake === move.bake)
 }
 
-/** @returns the number of bytes */
-async function send(run: MoveRun, destination: AgentClient, carried: Carried, have: readonly string[]) {
+/**
+ * @param have `null`: the sandbox itself has arrived
+ * @returns the number of bytes; `null`: not known
+ */
+async function send(run: MoveRun, destination: AgentClient, carried: Carried, have: readonly string[] | null) {
   const { control, move, subject, signal } = run
   let bytes = 0
   let movedAtMs = performance.now()
@@ -91,16 +96,23 @@ async function send(run: MoveRun, destination: AgentClient, carried: Carried, ha
   try {
     const both = AbortSignal.any([signal, ended.signal])
     const to = { destination, subject, moveId: move.id, onBytes, signal: both }
-    await carried.send(to, have).catch((error: unknown) => {
-      if (!lacksBake(error) || have.length === 0) throw error
-      return carried.send(to, [])
-    })
-    return bytes
+    if (have !== null) await sendSandbox(carried, to, have)
+    await carried.sendArchive?.(to)
+    return have === null ? null : bytes
   } catch (error) {
     if (ended.signal.reason === CANCELLED) throw CANCELLED
     throw error
   } finally {
     clearInterval(watch)
+  }
+}
+
+async function sendSandbox(carried: Carried, to: Import, have: readonly string[]): Promise<void> {
+  try {
+    await carried.send(to, have)
+  } catch (error) {
+    if (!lacksBake(error) || have.length === 0) throw error
+    await carried.send(to, [])
   }
 }
 

@@ -1,4 +1,5 @@
 import { agentOrNone } from '../../../fleet/agent-or-none.ts'
+import { copyArchive } from '../../../fleet/copy-archive.ts'
 import { copySandbox } from '../../../fleet/move-calls.ts'
 import { untilApplied } from '../../../fleet/reconcile.ts'
 import { carry } from './carry.ts'
@@ -22,6 +23,10 @@ export async function copyToHost(run: MoveRun): Promise<boolean> {
   return carry(run, destination, {
     action: 'sandbox.moved',
     send: (to, have) => copySandbox({ ...to, source, have }),
+    ...(move.has_archive && {
+      sendArchive: ({ subject, onBytes, signal }) =>
+        copyArchive({ agent: source, subject }, { agent: destination, subject }, { onBytes, signal }),
+    }),
     mayCommit: async () => true,
   })
 }

@@ -1,0 +1,95 @@
+/** @module-tag long */
+/** A database moves to another machine with its archive. */
+import { Offshoot as Client } from '@offshoot/sdk'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connected, type Database, value } from './setup/database.ts'
+import { call } from './setup/http.ts'
+import { JoinedMachine } from './setup/joined-machine.ts'
+import { Offshoot } from './setup/offshoot.ts'
+import { until } from './setup/until.ts'
+
+const isRoot = process.getuid?.() === 0
+/** Milliseconds for a move, which reads the whole bake and the whole disk on both machines. */
+const MOVE_MS = 600_000
+/** Milliseconds for all of it, on a machine that does other work, too. */
+const TEST_MS = 900_000
+
+const entries = (of: Database) =>
+  value(of.connection_url, `select string_agg(n::text, ' ' order by n) from entries`) as Promise<string>
+const upTo = (last: number) => Array.from({ length: last }, (_, at) => at + 1).join(' ')
+
+describe.skipIf(!isRoot)('a database on one of two hosts', () => {
+  let first: Offshoot
+  let second: JoinedMachine
+  let database: Database
+
+  beforeAll(async () => {
+    first = await Offshoot.start('databases-hosts', { templates: ['postgres-16'] })
+    second = new JoinedMachine()
+    await second.layOut(first.credentials.base_url)
+    const { body } = await asOperator('POST', '/v1/admin/hosts/tokens')
+    expect(await second.up('--join', second.controlUrl, '--token', body.token as string)).toBe(null)
+    const made = await ask('POST', '', {})
+    if (made.status !== 201) throw new Error(made.text)
+    database = made.body as Database
+    await connected(database.connection_url, (client) => client.query('create table entries (n int primary key)'))
+  })
+
+  afterAll(async () => {
+    await second?.destroy()
+    await first?.destroy()
+  })
+
+  const ask = (method: string, path: string, body?: unknown) =>
+    first.request(method, `/v1/databases${path}`, body === undefined ? {} : { body })
+  const asOperator = async (method: string, path: string) => {
+    const { base_url: url, operator_key: key } = first.credentials
+    return call(method, url + path, { headers: { authorization: `Bearer ${key}` } })
+  }
+  const hosts = async () => (await asOperator('GET', '/v1/admin/hosts')).body as { id: string; databases: number }[]
+
+  /** Writes entries one by one, and returns the server's time after the last commit. */
+  async function write(from: number, count: number): Promise<string> {
+    return connected(database.connection_url, async (client) => {
+      for (let n = from; n < from + count; n++) await client.query('insert into entries values ($1)', [n])
+      const { rows } = await client.query<{ at: Date }>(
+        `select clock_timestamp() + interval '1 ms' as at, pg_sleep(0.005)`,
+      )
+      return (rows[0]?.at ?? new Date(0)).toISOString()
+    })
+  }
+
+  it(
+    'moves with all rows when its host is drained, and is restored to a time before that',
+    { timeout: TEST_MS },
+    async () => {
+      await write(1, 5)
+      expect((await ask('POST', `/${database.id}/backups`)).status).toBe(201)
+      const then = await write(6, 5)
+      await write(11, 5)
+      await value(database.connection_url, 'select pg_switch_wal()::text')
+      const before = (await hosts()).find(({ databases }) => databases > 0)?.id
+      expect((await asOperator('POST', `/v1/admin/hosts/${before}/drain`)).status).toBe(200)
+      await until(
+        'the end of the drain',
+        async () => {
+          const { drain } = (await asOperator('GET', `/v1/admin/hosts/${before}`)).body
+          if (drain.ended_at === null) return false
+          expect(drain).toMatchObject({ moved: 1, failed: 0 })
+          return true
+        },
+        MOVE_MS,
+      )
+      expect((await hosts()).find(({ id }) => id !== before)?.databases).toBe(1)
+      expect((await ask('GET', `/${database.id}`)).body).toMatchObject({ connection_url: database.connection_url })
+      expect(await entries(database)).toBe(upTo(15))
+      await write(16, 5)
+      const { base_url: baseUrl, api_key: apiKey } = first.credentials
+      const parent = await new Client({ baseUrl, apiKey }).databases.get(database.id)
+      const { id } = await parent.restore({ time: then, label: 'restored' })
+      expect(await entries((await ask('GET', `/${id}`)).body as Database)).toBe(upTo(10))
+      expect(await entries(database)).toBe(upTo(20))
+      expect((await ask('GET', `/${database.id}/stats`)).body).toMatchObject({ archive: { state: 'ok', gap_at: null } })
+    },
+  )
+})

@@ -19,6 +19,7 @@ import { loadAgentId } from './store/events/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
 import type { NameServer } from './machine/network/dns/name-server.ts'
 import { type HostPurpose, type KnownGuest, openNetwork } from './machine/slots/open-network.ts'
+import { dataRanges } from './machine/disks/data-ranges.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
 import { DiskRoom } from './store/data-dir/disk-room.ts'
@@ -98,9 +99,10 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     room: new DiskRoom(dir.root, config.disk, log),
     ledger,
     layers,
-    bakeContents: new BakeContents(dir.bakes, (path) =>
-      hashing.ask('seal', { path, isDurable: true, isSparse: true }, Deadline.after(HASH_MS, `hash of ${path}`)),
-    ),
+    bakeContents: new BakeContents(dir.bakes, async (path) => {
+      const asked = { path, isDurable: true, isSparse: true, ranges: await dataRanges(path) }
+      return hashing.ask('seal', asked, Deadline.after(HASH_MS, `hash of ${path}`))
+    }),
     checkpoints: new Checkpoints({
       root: dir.root,
       keys: await loadSigningKeys(dir.checkpointKey, log),

@@ -1,4 +1,4 @@
-import { open, readFile } from 'node:fs/promises'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import { createZstdDecompress } from 'node:zlib'
@@ -10,6 +10,8 @@ import { COMPRESSED } from '../../store/checkpoints/compressed-memory.ts'
 import { sealedMemory } from '../../store/checkpoints/memory-bases.ts'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
+import { dataRanges } from '../../machine/disks/data-ranges.ts'
+import { windowsOf, zeroWindow } from '../../store/data-dir/file-windows.ts'
 import type { Host } from '../model/host.ts'
 
 /**
@@ -17,7 +19,6 @@ import type { Host } from '../model/host.ts'
  * of this host; `chain.json` and `memory-base/`, which a hibernated sandbox does not need.
  */
 export const SMALL_FILES = ['events.1.jsonl', 'events.jsonl', 'log.1.jsonl', 'log.jsonl', 'usage.json'] as const
-const CHUNK_BYTES = 1024 * 1024
 
 /** A file of the stream and its content. */
 export interface MovingFile extends MovedFile {
@@ -89,17 +90,27 @@ export async function* contentOf({ content }: MovingFile): AsyncGenerator<Buffer
 }
 
 async function* chunksOf(path: string): AsyncGenerator<Buffer> {
+  const ranges = await dataRanges(path)
   const file = await open(path)
   try {
-    let got = CHUNK_BYTES
-    while (got > 0) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES)
-      yield buffer.subarray(0, bytesRead)
-      got = bytesRead
+    for (const { at, length, hasData } of windowsOf((await file.stat()).size, ranges)) {
+      if (hasData) yield await readWindow(file, at, length)
+      else yield zeroWindow(length)
     }
   } finally {
     await file.close()
   }
+}
+
+/** @throws Error if the file has become shorter */
+async function readWindow(file: FileHandle, at: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length)
+  for (let got = 0; got < length;) {
+    const { bytesRead } = await file.read(buffer, got, length - got, at + got)
+    if (bytesRead === 0) throw new Error('a file became shorter while it was read')
+    got += bytesRead
+  }
+  return buffer
 }
 
 async function* decompressed(path: string): AsyncGenerator<Buffer> {

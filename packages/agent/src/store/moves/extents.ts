@@ -2,6 +2,7 @@
  * The content of a sparse file as extents: 32 bits with the number of bytes that are zero, 32 bits with the number of bytes
  * that follow, and these bytes. Both numbers are big-endian.
  */
+import { isZeroWindow } from '../data-dir/file-windows.ts'
 import { BLOCK_BYTES, isZeroBlock } from '../data-dir/zero-blocks.ts'
 import type { ByteReader } from './byte-reader.ts'
 import { MoveDamaged } from './move-damaged.ts'
@@ -21,6 +22,10 @@ interface Extent {
 export async function* encodeExtents(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let zeros = 0
   for await (const chunk of chunks) {
+    if (isZeroWindow(chunk)) {
+      zeros += chunk.length
+      continue
+    }
     for (let at = 0; at < chunk.length;) {
       const start = skipZeros(chunk, at)
       zeros += start - at

@@ -45,12 +45,13 @@ export class PreviewWorld {
     parts.server.on('request', (request: IncomingMessage) => (this.seen = request))
   }
 
-  static async start(settings: TestSettings = {}): Promise<PreviewWorld> {
+  /** @param settings of control. @param edgeSettings further ones of the edge */
+  static async start(settings: TestSettings = {}, edgeSettings: Record<string, unknown> = {}): Promise<PreviewWorld> {
     const agent = await FakeAgent.start()
     const harness = await Harness.start()
     const control = await harness.control([agent], { edge_secret: EDGE_SECRET, sign_up: 'open', ...settings })
     const access = { url: control.url, secret: EDGE_SECRET, public_url: control.url }
-    const edge = await EdgeUnderTest.start({}, { control: access })
+    const edge = await EdgeUnderTest.start({}, { control: access, ...edgeSettings })
     const server = createServer((request, response) => {
       if (request.url === '/stream') response.write('begun')
       else response.setHeader('set-cookie', ['app=1', 'offshoot-preview=stolen']).end('inside')

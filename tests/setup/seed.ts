@@ -27,13 +27,32 @@ export async function layOutFromSeed(
   await copySeed(await seedOf(imagesDir, seededWith(templates)), dataDir)
 }
 
+/** Makes the seed, so that several which need it at the same time do not wait for one another. */
+export async function prepareSeed(imagesDir: string, templates: readonly string[] | null): Promise<void> {
+  await seedOf(imagesDir, seededWith(templates))
+}
+
+/** The same for a host that is to join a fleet: the agent's part alone. */
+export async function layOutAgentFromSeed(
+  dataDir: string,
+  imagesDir: string,
+  templates: readonly string[] | null,
+): Promise<void> {
+  await copyAgent(await seedOf(imagesDir, seededWith(templates)), dataDir)
+}
+
 async function copySeed(seed: string, dataDir: string): Promise<void> {
-  const agent = join(dataDir, 'agent')
-  await mkdir(agent, { recursive: true, mode: 0o711 })
+  await mkdir(dataDir, { recursive: true, mode: 0o711 })
   await copy(
     COPIED.map((name) => join(seed, name)),
     dataDir,
   )
+  await copyAgent(seed, dataDir)
+}
+
+async function copyAgent(seed: string, dataDir: string): Promise<void> {
+  const agent = join(dataDir, 'agent')
+  await mkdir(agent, { recursive: true, mode: 0o711 })
   const canShare = (await stat(agent)).dev === (await stat(seed)).dev
   await copy(
     SHARED_BY_AGENTS.map((name) => join(seed, 'agent', name)),

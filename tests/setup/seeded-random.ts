@@ -8,9 +8,14 @@ export class SeededRandom {
     this.#state = seed
   }
 
-  /** Seeded with OFFSHOOT_SEED, else with the clock. */
-  static fromEnvironment(): SeededRandom {
-    return new SeededRandom(Number(process.env['OFFSHOOT_SEED'] ?? Date.now() % 2 ** 31))
+  /** Seeded with that variable, else with the clock. */
+  static fromEnvironment(variable = 'OFFSHOOT_SEED'): SeededRandom {
+    return new SeededRandom(Number(process.env[variable] ?? Date.now() % 2 ** 31))
+  }
+
+  /** A generator whose seed this one chooses. It goes on by itself. */
+  another(): SeededRandom {
+    return new SeededRandom(Math.floor(this.fraction() * 2 ** 31))
   }
 
   /** From 0 (inclusive) to 1 (exclusive). */

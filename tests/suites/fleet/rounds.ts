@@ -1,0 +1,138 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { SeededRandom } from '../../setup/seeded-random.ts'
+import { until } from '../../setup/until.ts'
+import { DatabaseClient } from './database-client.ts'
+import type { Fleet } from './fleet.ts'
+import { Host } from './host.ts'
+import { ListHistory } from './list-history.ts'
+import { Operator } from './operator.ts'
+import { allSandboxes, type FleetClient, SandboxClient } from './sandbox-client.ts'
+import { untilTrue, watchForTwins } from './truth.ts'
+import { VolumeClient } from './volume-client.ts'
+
+/** Longest fault in milliseconds. A host that is cut off as long is lost. */
+const LONGEST_FAULT_MS = 25_000
+/** Milliseconds in which what is being created or deleted settles. */
+const EMPTY_MS = 90_000
+const SHOWN_LINES = 150
+/** Milliseconds between two operations of a client, so that one which is refused leaves CPU time to the others. */
+const PAUSE_MS = 50
+
+export interface RoundsOptions {
+  readonly fleet: Fleet
+  readonly hasDatabase: boolean
+  /** Longest fault in milliseconds. */
+  readonly longestMs?: number
+  readonly log?: (line: string) => void
+}
+
+/** Rounds of one fault each, while clients work. */
+export class Rounds {
+  readonly random: SeededRandom
+  readonly history = new ListHistory()
+  readonly #options: RoundsOptions
+  readonly #excused = new Set<string>()
+  readonly #operator: Operator
+  readonly #clients: readonly FleetClient[]
+  readonly #stopped = new AbortController()
+  readonly #watching: Promise<void>
+
+  constructor(options: RoundsOptions) {
+    this.#options = options
+    const { fleet, hasDatabase } = options
+    this.random = SeededRandom.fromEnvironment('OFFSHOOT_FLEET_SEED')
+    // Each client chooses by itself, so that one which waits does not change the choices of the others.
+    const context = () => ({ fleet, history: this.history, random: this.random.another(), excused: this.#excused })
+    this.#operator = new Operator(context())
+    this.#clients = [
+      new SandboxClient(context()),
+      new SandboxClient(context()),
+      new VolumeClient(context(), 'data'),
+      this.#operator,
+      ...(hasDatabase ? [new DatabaseClient(context())] : []),
+    ]
+    this.#watching = watchForTwins(fleet, (text) => this.history.flaw(text), this.#stopped.signal)
+  }
+
+  /** @throws with the seed, the fault and the last part of the history, if something is wrong */
+  async play(round: number): Promise<string> {
+    const { fleet, longestMs = LONGEST_FAULT_MS, log = () => undefined } = this.#options
+    const random = this.random.another()
+    const member = random.pick(fleet.members)
+    const fault = random.pick(member.faults)
+    const forMs = Math.round(longestMs * random.fraction() ** 2)
+    const what = `round ${round}: ${member.name}, ${fault.name} for ${forMs} ms`
+    this.history.note(`=== ${what}`)
+    const beganAt = performance.now()
+    try {
+      await this.#working(async () => {
+        await delay(1_000 * random.fraction())
+        if (fault.endsMachines === true && member instanceof Host) await this.#excuse(member)
+        await fault.begin()
+        await delay(forMs)
+        if (fault.endsMachines === true && member instanceof Host) await this.#excuse(member)
+        this.history.note('heal')
+        this.#operator.isResting = true
+        await fault.heal()
+        await fleet.healthy()
+        this.history.note('healthy')
+      })
+      await untilTrue(fleet)
+      await fleet.companions.find((companion) => companion === member)?.examine?.()
+      for (const client of this.#clients) await client.examine()
+    } catch (error) {
+      this.history.flaw((error as Error).message)
+    }
+    const flaws = [...this.history.flaws, ...fleet.writers.flaws]
+    if (flaws.length > 0) {
+      const shown = this.history.tail(SHOWN_LINES)
+      throw new Error(`seed ${this.random.seed}, ${what}:\n${flaws.join('\n')}\n--- history\n${shown}`)
+    }
+    log(`${what} [${((performance.now() - beganAt) / 1000).toFixed()} s]`)
+    return what
+  }
+
+  /** Deletes everything. @returns what is left */
+  async end(): Promise<string[]> {
+    const { fleet } = this.#options
+    this.#stopped.abort()
+    await this.#watching
+    for (const client of this.#clients) await client.clear()
+    // Those whose create had no answer.
+    for (const { id } of await allSandboxes(fleet)) await fleet.ask('DELETE', `/v1/sandboxes/${id}`)
+    for (const { id } of (await fleet.ask('GET', '/v1/snapshots?limit=1000')).body as { id: string }[])
+      await fleet.ask('DELETE', `/v1/snapshots/${id}`)
+    for (const { id } of (await fleet.ask('GET', '/v1/databases')).body as { id: string }[])
+      await fleet.ask('DELETE', `/v1/databases/${id}`)
+    if (fleet.writers.lines('data') === 0) this.history.note('no writer has told the log')
+    let left: string[] = []
+    const isEmpty = async () =>
+      (left = (await Promise.all(fleet.hosts.map((host) => host.leftovers()))).flat()).length === 0
+    await until('nothing to be left', isEmpty, EMPTY_MS, 500).catch(() => undefined)
+    return left
+  }
+
+  /** Clients work until `fault` is over. */
+  async #working(fault: () => Promise<void>): Promise<void> {
+    const over = new AbortController()
+    const work = this.#clients.map(async (client) => {
+      while (!over.signal.aborted) {
+        await client.step()
+        await delay(PAUSE_MS)
+      }
+    })
+    try {
+      await fault()
+    } finally {
+      over.abort()
+      await Promise.all(work)
+    }
+  }
+
+  /** Its VMs end, so its sandboxes may fail. */
+  async #excuse(host: Host): Promise<void> {
+    for (const id of await readdir(join(host.dataDir, 'agent/sandboxes')).catch(() => [])) this.#excused.add(id)
+  }
+}

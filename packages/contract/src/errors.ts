@@ -61,6 +61,7 @@ const registry = {
   sandboxNotFound: { status: 404, error: 'sandbox not found' },
   sandboxNotRunning: { status: 404, error: 'sandbox not found or not running' },
   methodNotAllowed: { status: 405, error: 'method not allowed' },
+  /** With a `detail` if the sandbox was hibernated during the request. Without one, nothing of the request has begun. */
   sandboxStopped: { status: 409, error: 'sandbox not running (paused or hibernated) — resume/wake it first' },
   sandboxMoving: { status: 409, error: 'sandbox is moving to another host' },
   /** No code interpreter answers on port 49999 of the sandbox. */

@@ -7,6 +7,7 @@ import { WebSocket } from 'ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually, WORKSPACE } from '../../test/agent-process.ts'
 import { clockError } from '../../test/clock-error.ts'
+import { HIBERNATED_MEANWHILE } from '../model/guest-access.ts'
 
 let agent: AgentProcess
 beforeAll(async () => {
@@ -17,6 +18,7 @@ afterAll(() => agent.destroy())
 
 const GONE = { error: 'sandbox not found or not running' }
 const STOPPED = { error: 'sandbox not running (paused or hibernated) — resume/wake it first' }
+const INTERRUPTED = { ...STOPPED, detail: HIBERNATED_MEANWHILE }
 const CHANGES = ['pause', 'resume', 'hibernate', 'wake'] as const
 
 async function statusOf(id: string): Promise<string> {
@@ -172,9 +174,11 @@ describe('a process in a sandbox', () => {
       const begun = (await agent.sh(id, 'touch /root/begun; cat /root/begun')).split('\n').filter((line) => line !== '')
       expect(begun).toHaveLength(new Set(begun).size)
       for (const [n, { status, body }] of answers.entries()) {
-        if (status === 200)
-          expect({ body, isBegun: begun.includes(`${n}`) }).toMatchObject({ body: { stdout: `${n}\n` }, isBegun: true })
-        else expect({ status, body }).toEqual({ status: 409, body: STOPPED })
+        const isBegun = begun.includes(`${n}`)
+        // Without a detail, nothing has begun.
+        const refusal = 'detail' in body || isBegun ? INTERRUPTED : STOPPED
+        if (status === 200) expect({ body, isBegun }).toMatchObject({ body: { stdout: `${n}\n` }, isBegun: true })
+        else expect({ status, body }).toEqual({ status: 409, body: refusal })
       }
       if (change === 'pause') expect(answers.filter(({ status }) => status === 200)).toHaveLength(begun.length)
       await agent.delete(id)
@@ -203,12 +207,10 @@ describe('a process in a sandbox', () => {
     const frames: unknown[] = []
     socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString())))
     socket.send(JSON.stringify({ id: 'a', cmd: 'touch /tmp/ws; sleep 600' }))
-    await eventually(
-      'both',
-      async () => (await agent.exec(id, { cmd: 'test -e /tmp/on -a -e /tmp/ws' })).body.exit_code === 0,
-    )
+    const cmd = 'test -e /tmp/on -a -e /tmp/ws'
+    await eventually('both', async () => (await agent.exec(id, { cmd })).body.exit_code === 0)
     expect((await agent.act(id, 'hibernate')).status).toBe(200)
-    expect(await foreground).toMatchObject({ status: 409, body: STOPPED })
+    expect(await foreground).toMatchObject({ status: 409, body: INTERRUPTED })
     await eventually('a word', async () => frames.length > 0)
     expect(frames).toEqual([{ id: 'a', error: 'the sandbox was hibernated' }])
     expect((await agent.act(id, 'wake')).status).toBe(200)
@@ -217,10 +219,8 @@ describe('a process in a sandbox', () => {
     socket.send(JSON.stringify({ id: 'b', cmd: 'ps | grep -c "[s]leep 600"' }))
     await eventually('an end', async () => frames.length >= 2)
     expect(frames[0]).toMatchObject({ id: 'b', data: '0\n' })
-    const { body: kept } = await agent.call<{ status: string; output_bytes: number }>(
-      'GET',
-      `/v1/sandboxes/${id}/execs/${started.exec_id}`,
-    )
+    const path = `/v1/sandboxes/${id}/execs/${started.exec_id}`
+    const { body: kept } = await agent.call<{ status: string; output_bytes: number }>('GET', path)
     expect(kept.status).toBe('running')
     socket.close()
     await agent.delete(id)

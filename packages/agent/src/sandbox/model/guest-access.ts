@@ -19,6 +19,8 @@ const LINK_MS = 30_000
 const MAX_TRIES = 5
 /** Maximum milliseconds between the loss of a channel and the end of the QEMU that caused it. */
 const END_MS = 500
+/** Without it, a caller would take the refusal for one of something that has not begun, and repeat it. */
+export const HIBERNATED_MEANWHILE = 'the sandbox was hibernated during the request, which may have begun'
 
 /**
  * The VM of a running sandbox. Wakes a hibernated one, once for all concurrent callers.
@@ -109,8 +111,8 @@ async function explainGuestError(error: unknown, sandbox: Sandbox, vm: Vm): Prom
   if (error instanceof GuestRequestError && error.errno === constants.errno.ENOENT) return new ApiError('notFound')
   if (error instanceof GuestLinkLost && (await endsSoon(vm))) {
     await sandbox.stopping
-    const isHibernated = sandbox.manifest.status === 'hibernated'
-    return new ApiError(isHibernated ? 'sandboxStopped' : 'sandboxNotRunning', {}, { cause: error })
+    if (sandbox.manifest.status !== 'hibernated') return new ApiError('sandboxNotRunning', {}, { cause: error })
+    return new ApiError('sandboxStopped', { detail: HIBERNATED_MEANWHILE }, { cause: error })
   }
   if (error instanceof GuestUnavailable) return new ApiError('sandboxStopped', {}, { cause: error })
   if (error instanceof DeadlineExceeded || error instanceof GuestLinkLost) {

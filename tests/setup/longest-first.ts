@@ -55,6 +55,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   'packages/agent/src/machine/network/guest-network.vm.test.ts': 31,
   'packages/control/src/fleet/truth.test.ts': 31,
   'tests/public-tls.test.ts': 31,
+  'tests/suites/fleet/short.test.ts': 31,
   'tests/exec-stream.test.ts': 31,
   'tests/suites/power-cut.test.ts': 30,
   'tests/preview-vite.test.ts': 30,

@@ -38,6 +38,7 @@ export type Outcome = 'acknowledged' | 'refused' | 'unknown'
 
 export class ListHistory {
   readonly #lists = new Map<string, List>()
+  readonly #gone = new Set<string>()
   readonly #lines: string[] = []
   readonly flaws: string[] = []
   #time = 0
@@ -70,6 +71,7 @@ export class ListHistory {
     if (values === null) return false
     this.counts.reads += 1
     this.note(`${key}: read ${values.length} values, the last ${values.at(-1) ?? 'none'}`)
+    if (this.#gone.has(key)) return true
     this.#check(key, { values, endedAt: this.#now() }, beganAt)
     return true
   }
@@ -77,10 +79,12 @@ export class ListHistory {
   /** `child` begins as a copy of `parent` that is made from now until `work` is over. */
   async copy(parent: string, work: () => Promise<readonly string[]>): Promise<void> {
     const beganAt = this.#now()
+    // The parent may be deleted meanwhile.
+    const { appends } = this.#list(parent)
     const children = await work()
     for (const child of children) {
       const list = this.#list(child)
-      for (const [value, append] of this.#list(parent).appends) {
+      for (const [value, append] of appends) {
         const isIncluded = append.acknowledgedAt !== undefined && append.acknowledgedAt < beganAt
         const { value: name, beganAt: began, acknowledgedAt } = append
         list.appends.set(value, { value: name, beganAt: began, ...(isIncluded && { acknowledgedAt }) })
@@ -89,9 +93,10 @@ export class ListHistory {
     }
   }
 
-  /** The list is gone, and nobody reads it again. */
+  /** The list is gone. Whoever still reads it, began before. */
   forget(key: string): void {
     this.#lists.delete(key)
+    this.#gone.add(key)
     this.note(`${key}: gone`)
   }
 

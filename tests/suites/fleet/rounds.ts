@@ -48,7 +48,6 @@ export class Rounds {
     this.#operator = new Operator(context())
     this.#clients = [
       new SandboxClient(context()),
-      new SandboxClient(context()),
       new VolumeClient(context(), 'data'),
       this.#operator,
       ...(hasDatabase ? [new DatabaseClient(context())] : []),
@@ -106,20 +105,21 @@ export class Rounds {
       await fleet.ask('DELETE', `/v1/snapshots/${id}`)
     for (const { id } of (await fleet.ask('GET', '/v1/databases')).body as { id: string }[])
       await fleet.ask('DELETE', `/v1/databases/${id}`)
-    if (fleet.writers.lines('data') === 0) this.history.note('no writer has told the log')
     let left: string[] = []
     const isEmpty = async () =>
       (left = (await Promise.all(fleet.hosts.map((host) => host.leftovers()))).flat()).length === 0
     await until('nothing to be left', isEmpty, EMPTY_MS, 500).catch(() => undefined)
-    return left
+    return [...left, ...this.history.flaws]
   }
 
   /** Clients work until `fault` is over. */
   async #working(fault: () => Promise<void>): Promise<void> {
     const over = new AbortController()
-    const work = this.#clients.map(async (client) => {
+    const [sandboxes] = this.#clients
+    // Several at the same time, with the same sandboxes.
+    const work = [...this.#clients, sandboxes].map(async (client) => {
       while (!over.signal.aborted) {
-        await client.step()
+        await client?.step()
         await delay(PAUSE_MS)
       }
     })

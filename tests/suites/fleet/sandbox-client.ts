@@ -1,4 +1,5 @@
 import { until } from '../../setup/until.ts'
+import { HIBERNATED_MEANWHILE } from '@offshoot/agent/sandbox/model/guest-access'
 import type { Answer } from '../../setup/http.ts'
 import type { SeededRandom } from '../../setup/seeded-random.ts'
 import type { Fleet } from './fleet.ts'
@@ -23,7 +24,7 @@ export interface ClientContext {
 }
 
 const FILE = '/root/list'
-const MOST = 3
+const MOST = 5
 /** Milliseconds within which everything can be read after a fault. */
 export const READABLE_MS = 90_000
 
@@ -40,6 +41,7 @@ function outcomeOf(answer: Answer | null): Outcome {
 
 /** What the answer of a command that appends says. */
 export function outcomeOfCommand(answer: Answer | null): Outcome {
+  if (answer?.status === 409 && answer.body.detail === HIBERNATED_MEANWHILE) return 'unknown'
   const outcome = outcomeOf(answer)
   return outcome === 'acknowledged' && answer?.body.exit_code !== 0 ? 'unknown' : outcome
 }

@@ -1,6 +1,7 @@
 /** @module-tag faults */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Fleet } from './fleet.ts'
+import { EARLIER } from './release.ts'
 import { Rounds } from './rounds.ts'
 
 const ROUNDS = Number(process.env['OFFSHOOT_FLEET_ROUNDS'] ?? 3)
@@ -9,7 +10,7 @@ const LONGEST_FAULT_MS = Number(process.env['OFFSHOOT_FLEET_FAULT_MS'] ?? 3_000)
 const isRoot = process.getuid?.() === 0
 
 describe.skipIf(!isRoot)('three hosts, two processes of control and two edges', () => {
-  const fleet = new Fleet({ templates: ['minimal'], diskBytes: null })
+  const fleet = new Fleet({ templates: ['minimal'], diskBytes: null, earlier: EARLIER })
   beforeAll(() => fleet.start())
   afterAll(() => fleet.destroy())
 

@@ -22,6 +22,7 @@ export class VolumeClient implements FleetClient {
   /** Sandboxes that may have the volume, the newest last. */
   readonly #sandboxes: string[] = []
   #isMade = false
+  #appended = 0
 
   constructor(context: ClientContext, name: string) {
     this.#context = context
@@ -58,13 +59,25 @@ export class VolumeClient implements FleetClient {
   async #readAgain(): Promise<boolean> {
     const id = this.#sandboxes.at(-1)
     if (id === undefined) await this.#attach()
-    else if (await this.#read(id)) return true
+    else if (await this.#read(id)) return this.#hasOneWriterAtATime(id)
     else await this.#detach(id)
     return false
   }
 
+  /** Writers that come again after another one, according to the volume itself. @returns whether it could be asked */
+  async #hasOneWriterAtATime(id: string): Promise<boolean> {
+    const cmd = `[ ! -e /v/beats ] || cut -d ' ' -f 1 /v/beats | uniq | sort | uniq -d`
+    const again = valuesIn(await this.#exec(id, cmd))
+    for (const writer of again ?? [])
+      this.#context.history.flaw(`${this.#name} was written by ${writer} and others in turn`)
+    return again !== null
+  }
+
   async clear(): Promise<void> {
-    const { fleet } = this.#context
+    const { fleet, history } = this.#context
+    // Otherwise the log would find no second writer either.
+    if (this.#appended > 0 && fleet.writers.lines(this.#name) === 0)
+      history.flaw(`no writer of ${this.#name} tells the log`)
     for (const id of this.#sandboxes) await fleet.ask('DELETE', `/v1/sandboxes/${id}`)
     if (this.#isMade) await fleet.ask('DELETE', `/v1/volumes/${this.#name}`)
   }
@@ -93,7 +106,7 @@ export class VolumeClient implements FleetClient {
   #beating(id: string): string {
     const { writers } = this.#context.fleet
     const write = `n=$((n+1)); echo "${id} $n" >> /v/beats && sync || exit`
-    const tell = `echo "${this.#name} ${id} $n" | nc -u -w 1 ${writers.address} ${writers.port} >/dev/null`
+    const tell = `tftp -g -l /dev/null -r "${this.#name} ${id} $n" ${writers.address} ${writers.port}`
     return `sh -c 'n=0; while :; do ${write}; ${tell}; sleep 1; done' </dev/null >/dev/null 2>&1 &`
   }
 
@@ -108,7 +121,8 @@ export class VolumeClient implements FleetClient {
     const { history } = this.#context
     const value = history.newValue()
     const cmd = `${this.#mounting} && echo ${value} >> ${FILE} && sync`
-    await history.append(this.#name, value, async () => outcomeOfCommand(await this.#exec(id, cmd)))
+    const outcome = await history.append(this.#name, value, async () => outcomeOfCommand(await this.#exec(id, cmd)))
+    if (outcome === 'acknowledged') this.#appended += 1
   }
 
   async #read(id: string): Promise<boolean> {

@@ -6,9 +6,15 @@ interface Writer {
   lines: number
 }
 
+/** Bytes of the code before the name in a TFTP request (RFC 1350). A zero follows the name. */
+const CODE_BYTES = 2
+/** Ends the client's request. */
+const REFUSAL = Buffer.from([0, 5, 0, 1, 0])
+
 /**
- * A log outside of all hosts, to which each writer of a volume sends a datagram beside each write: `VOLUME WRITER
- * NUMBER`. If two write the same volume, their lines alternate.
+ * A log outside of all hosts, which each writer of a volume tells of each write: it asks by TFTP, the only program of the
+ * guest that sends datagrams, for a file `VOLUME WRITER NUMBER`. A datagram comes at once or never. If two write the same
+ * volume, their lines alternate.
  */
 export class WriterLog {
   readonly #socket: Socket
@@ -27,7 +33,10 @@ export class WriterLog {
   static async start(address: string, port: number): Promise<WriterLog> {
     const socket = createSocket('udp4')
     const log = new WriterLog(socket, address, port)
-    socket.on('message', (message) => log.#note(message.toString().trim()))
+    socket.on('message', (message, { address: from, port: fromPort }) => {
+      log.#note(message.toString('latin1', CODE_BYTES, message.indexOf(0, CODE_BYTES)))
+      socket.send(REFUSAL, fromPort, from)
+    })
     socket.bind(port, address)
     await once(socket, 'listening')
     return log

@@ -27,7 +27,7 @@ const AGENT_TESTS = '(\\.test\\.ts$|^packages/agent/src/test/)'
 const agentLayers = {
   store: inOrder(
     'data-dir ledger disks volumes bakes checkpoints templates sandboxes snapshots',
-    'archives objects builds events logs credit moves',
+    'archives objects builds events logs credit lease moves',
   ),
   machine: inOrder('host vm network slots disks guest restore bakes capture zygotes probe'),
   sandbox: inOrder(

@@ -20,7 +20,8 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
 
   beforeAll(async () => {
     store = await mkdtemp(join(tmpdir(), 'offshoot-objects-'))
-    const settings = { objects: { folder: store }, copy_after_seconds: 1, lost_after_seconds: 5 }
+    const times = { copy_after_seconds: 1, lost_after_seconds: 5 }
+    const settings = { objects: { folder: store }, ...times, database_leases: true }
     first = await Offshoot.start('join', { settings })
     // So everything runs on the second machine, until that is drained.
     await asOperator('POST', '/v1/admin/hosts/self/cordon')
@@ -44,6 +45,10 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     const { host_id: id } = await member()
     const hosts = (await asOperator('GET', '/v1/admin/hosts')).body as { id: string }[]
     return hosts.find((host) => host.id !== id)?.id ?? ''
+  }
+  const lease = async () => {
+    const { host_id: id } = await member()
+    return (await asOperator('GET', `/v1/admin/hosts/${id}`)).body.lease
   }
   const agentLog = () => readFile(join(second.dataDir, 'logs/agent.log'), 'utf8')
 
@@ -124,12 +129,14 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
           return true
         })
         expect((await first.exec(asleep, 'echo later > /root/file; cat /root/file')).stdout).toBe('later\n')
+        await until('the end of its lease', async () => (await lease()).ended_at !== null)
       } finally {
         await second.connect(true)
       }
       await until('the second host to have removed it', async () => {
         return !(await readdir(join(second.dataDir, 'agent/sandboxes'))).includes(asleep)
       })
+      await until('another lease', async () => (await lease()).ended_at === null)
       expect((await first.exec(asleep, 'cat /root/file')).stdout).toBe('later\n')
       expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
       expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)

@@ -102,6 +102,8 @@ static int read_option(int left, char **at)
 		return add_group(first), 2;
 	if (first != NULL && strcmp(name, "--cgroup") == 0)
 		return options.cgroup = first, 2;
+	if (first != NULL && strcmp(name, "--lease") == 0)
+		return options.lease = first, 2;
 	if (first != NULL && strcmp(name, "--memory") == 0)
 		return options.memory_bytes = (rlim_t)number(first), 2;
 	if (first != NULL && strcmp(name, "--cpu") == 0)

@@ -20,6 +20,7 @@
  *     --memory BYTES      address space; --cpu SECONDS: CPU time
  *     --files COUNT       passes this many descriptors after the first three to the program, and closes all others
  *     --report FD         receives the program's process id, in decimal, as the agent sees it
+ *     --lease FILE        the program runs only while its host has a lease (jail-lease.c)
  *     --with-parent       the program ends when the process that started the launcher ends
  *     --makes-children    the program is a QEMU that copies itself (zygote.c): it keeps the rights for that, and the launcher's pid
  *                         namespace
@@ -319,6 +320,7 @@ int main(int count, char **arguments)
 	if (pipe2(lives, O_CLOEXEC) != 0 || pipe2(ready, O_CLOEXEC) != 0)
 		fail("pipe");
 	limit(RLIMIT_CORE, 0);
+	require_lease();
 	program = start_program(cgroup);
 	if (program < 0)
 		fail("namespaces");
@@ -337,6 +339,8 @@ int main(int count, char **arguments)
 	if (lives[1] > 0)
 		syscall(SYS_close_range, 0, lives[1] - 1, 0);
 	syscall(SYS_close_range, lives[1] + 1, ~0U, 0);
+	if (options.lease != NULL)
+		end_as(wait_under_lease(program));
 	while (waitpid(program, &status, 0) < 0)
 		if (errno != EINTR)
 			_exit(CANNOT_RUN);

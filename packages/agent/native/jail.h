@@ -35,6 +35,8 @@ extern struct options {
 	const char *groups[MAX_GROUPS];
 	int group_count;
 	const char *cgroup;
+	/* The file with the end of the host's lease; NULL: the program needs none. */
+	const char *lease;
 	rlim_t memory_bytes, cpu_seconds;
 	/* The program will be a zygote. */
 	int makes_children;
@@ -72,6 +74,12 @@ const char *keep_rights(long uid);
 void enter_root(void);
 _Noreturn void end_as(int status);
 void report(int program);
+
+/* Ends the process if there is a lease that has ended. */
+void require_lease(void);
+
+/* Waits for a child that runs only during the lease. Returns its status. */
+int wait_under_lease(int program);
 
 /* Asks a zygote for a child, and waits until it ends. `holder` is a process in the child's namespaces, which the child enters. */
 _Noreturn void be_launcher_of_child(int holder, int holder_is_ready);

@@ -7,7 +7,7 @@ import { chooseMachine, KvmUnavailable } from './choose-machine.ts'
 import { SshProbes } from './sandbox/events/ssh-probes.ts'
 import { BakingSlot } from './sandbox/start/baking-slot.ts'
 import { adoptAllBackground } from './sandbox/commands/background-watch.ts'
-import { rebootSandbox } from './sandbox/lifecycle/reboot-sandbox.ts'
+import { bootColdSandboxes } from './sandbox/lifecycle/lease-watch.ts'
 import type { Host, HostPlatform } from './sandbox/model/host.ts'
 import { sweepQemuVersions } from './sandbox/cleanup/sweep-qemu-versions.ts'
 import { recover } from './sandbox/recovery/recover.ts'
@@ -111,9 +111,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   void adoptAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
   host.pool.start()
-  for (const sandbox of host.sandboxes.values()) {
-    if (sandbox.manifest.cold && sandbox.manifest.move === undefined) rebootSandbox(host, sandbox)
-  }
+  if (host.store.lease.isHeld) bootColdSandboxes(host)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
   const builds = new Builds({ host, images, worker: () => smallest, stopping })
   await builds.recover()

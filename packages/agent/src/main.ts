@@ -19,6 +19,7 @@ import { HostIdentity } from './host-identity.ts'
 import { loadConfig } from './load-config.ts'
 import { boundLogs } from './sandbox/logs/bound-logs.ts'
 import { HibernationCompressor } from './sandbox/lifecycle/compress-hibernated.ts'
+import { LeaseWatch } from './sandbox/lifecycle/lease-watch.ts'
 import { IdleWatch } from './sandbox/lifecycle/idle-watch.ts'
 import { watchTables } from './machine/network/table-watch.ts'
 import { Reconciliation } from './sandbox/recovery/reconcile.ts'
@@ -74,6 +75,7 @@ async function serve(): Promise<void> {
   const watches = [
     host.usage,
     new IdleWatch(host),
+    new LeaseWatch(host),
     new Reconciliation(host),
     new ListenerWatch(host),
     new ArchiveWatch(host),

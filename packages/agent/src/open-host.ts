@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import type { AgentId, SandboxId } from '@offshoot/contract/ids'
 import type { AgentConfig } from '@offshoot/contract/process-config'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -14,6 +15,7 @@ import { SpentCredit } from './store/credit/spent-credit.ts'
 import { openObjects } from './store/objects/object-copies.ts'
 import { Layers } from './store/disks/layers.ts'
 import { EventLog } from './store/events/event-log.ts'
+import { HostLease } from './store/lease/host-lease.ts'
 import { ObeyedCluster } from './store/events/obeyed-cluster.ts'
 import { loadAgentId } from './store/events/agent-id.ts'
 import type { SlotClaims } from './machine/host/slot-claims.ts'
@@ -25,6 +27,7 @@ import { DataDir } from './store/data-dir/data-dir.ts'
 import { DiskRoom } from './store/data-dir/disk-room.ts'
 import { type Jail, openJail } from './machine/host/jail.ts'
 import { findQemu, type Qemu } from './machine/host/qemu.ts'
+import { readHostBootId } from './machine/host/boot-id.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
 import { BakeContents } from './store/bakes/bake-content.ts'
 import { Arrivals } from './sandbox/model/arrivals.ts'
@@ -117,6 +120,13 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     templates: await BuiltTemplates.open(dir.templates, ledger),
     credit: await SpentCredit.open(dir.spentCreditFile, log),
     cluster: await ObeyedCluster.open(dir.clusterFile, log),
+    lease: await HostLease.open({
+      recordPath: dir.leaseFile,
+      endFile: config.leases ? join(config.run_dir, `${id}.lease`) : null,
+      canStop: jail !== null,
+      bootId: await readHostBootId(),
+      log,
+    }),
     events: await EventLog.open(dir.events, id, {
       onLost: (lastSeq) =>
         log.error({ last_seq: lastSeq }, 'event log: records that control has not read were removed'),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { diskRoom } from './agent-disk.ts'
+import { leaseState } from './agent-lease.ts'
 import { agentMove } from './agent-move.ts'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
 import { event } from './event.ts'
@@ -76,6 +77,8 @@ export const agentInfo = z.object({
    * of older versions.
    */
   cluster_id: z.uuid().nullable().optional(),
+  /** Absent from agents of older versions. */
+  lease: leaseState.optional(),
 })
 export type AgentInfo = z.infer<typeof agentInfo>
 

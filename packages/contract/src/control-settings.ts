@@ -197,6 +197,11 @@ export const controlSettings = z.strictObject({
   audit_days: z.int().min(1).max(3_650).default(365),
   /** Seconds after which a host that no control process hears is lost, and gets nothing new. Default 60. */
   lost_after_seconds: z.int().min(5).max(86_400).default(60),
+  /**
+   * Whether databases on joined hosts run only while control renews the lease of their host: three quarters of
+   * `lost_after_seconds`. Default `false`.
+   */
+  database_leases: z.boolean().default(false),
   /** With an object store: seconds of hibernation after which control stores a copy of a sandbox. Default 3600. */
   copy_after_seconds: z.int().min(1).max(2_592_000).default(3_600),
   deploys: deploys.prefault({}),

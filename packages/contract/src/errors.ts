@@ -177,6 +177,8 @@ const registry = {
   issuerUnreachable: { status: 503, error: 'token issuer unreachable' },
   /** No process in the sandbox listens on the requested port. */
   nothingListening: { status: 502, error: 'nothing is listening on this port' },
+  /** From an agent: the host runs no databases until control has renewed its lease. Callers get `agent unreachable`. */
+  leaseEnded: { status: 503, error: 'the lease of the host has ended' },
   gitProviderUnconfigured: { status: 503, error: 'no git provider is configured' },
   paymentsUnconfigured: { status: 503, error: 'payments are not configured' },
   shuttingDown: { status: 503, error: 'shutting down' },

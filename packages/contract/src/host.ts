@@ -11,6 +11,17 @@ import { createdQuery, once } from './page.ts'
  */
 export const hostState = z.enum(['ready', 'cordoned', 'draining', 'lost', 'foreign'])
 
+const hostLease = z.object({
+  /** Counts the leases of the host: another one begins after the end of the one before. */
+  generation: z.int(),
+  /** Seconds from a renewal to the end. */
+  seconds: z.number(),
+  /** When control renewed it last. */
+  renewed_at: z.string(),
+  /** When control declared that it has ended, so that databases of the host may come up elsewhere; `null`: it has not. */
+  ended_at: z.string().nullable(),
+})
+
 /** A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
 export const host = z.object({
   /** The id of its agent. */
@@ -53,6 +64,8 @@ export const host = z.object({
   labels: z.record(z.string(), z.string()),
   /** The group of machines that fail together with this one, as operators name it. */
   zone: z.string().nullable(),
+  /** The databases of the host run only while control renews it. `null`: they need none. */
+  lease: hostLease.nullable(),
   /** When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
   last_heard_at: z.string(),
   /** When the agent answered this cluster for the first time. */

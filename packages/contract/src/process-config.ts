@@ -109,6 +109,8 @@ export const agentConfig = z.strictObject({
    * need not survive a boot.
    */
   run_dir: z.string().startsWith('/').default('/run/offshoot'),
+  /** Whether durable VMs run only while control renews the host's lease. For hosts that have joined. */
+  leases: z.boolean().default(false),
   secret: agentSecret,
   /** Shared with the edge. Without it, the agent accepts no edge. */
   edge_secret: agentSecret.optional(),

@@ -106,7 +106,8 @@ export async function startControl(
   const fleetSeal = new Seal(keyring, 'fleet')
   const fleetAuthority = new FleetAuthority(pool, fleetSeal)
   const { agents, lost_after_seconds: lostAfterSeconds } = config
-  const fleet = new Fleet({ agents, clusterId: cluster.id, database, lock, lostAfterSeconds, log })
+  const hasLeases = config.database_leases
+  const fleet = new Fleet({ agents, clusterId: cluster.id, database, lock, lostAfterSeconds, hasLeases, log })
   const held = new HeldSandboxes(pool, fleet)
   fleet.directory.onHeld = (id, requestId) => held.release(id, requestId)
   const keyUsage = new KeyUsage(pool, log)

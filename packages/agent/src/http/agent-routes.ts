@@ -4,6 +4,7 @@ import type { AgentDisk } from '@offshoot/contract/agent-disk'
 import type { AgentTemplate } from '@offshoot/contract/template'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
+import { stoppedVms } from '../sandbox/lifecycle/lease-watch.ts'
 import { readHostMemory } from '../machine/host/host-memory.ts'
 import { readDiskUsage } from '../store/data-dir/disk-usage.ts'
 import type { TemplateImage } from '@offshoot/contract/template-image'
@@ -34,6 +35,7 @@ export function getAgent(server: FastifyInstance, agent: Agent): void {
       spares: agent.host.pool.spares.length,
       last_seq: agent.host.store.events.lastSeq,
       cluster_id: agent.host.store.cluster.id,
+      lease: agent.host.store.lease.state(stoppedVms(agent.host)),
     }
   })
 }

@@ -32,6 +32,7 @@ import { getMetrics } from './metrics/get-metrics.ts'
 import { sandboxMetrics } from './metrics/register-sandbox-metrics.ts'
 import { snapshotRoutes } from './snapshot-routes.ts'
 import { sshRoutes } from './ssh-routes.ts'
+import { leaseRoutes } from './lease-routes.ts'
 import { moveRoutes } from './move-routes.ts'
 import { snapshotMoveRoutes } from './snapshot-move-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
@@ -95,6 +96,7 @@ export function buildServer(
     getAgentEvents,
     putSpentCredit,
     putCluster,
+    leaseRoutes,
     listSandboxes,
     createSandboxRoute,
     getSandbox,

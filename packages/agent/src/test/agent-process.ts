@@ -41,7 +41,7 @@ export async function eventually<T>(
 
 type Chosen = 'images_dir' | 'templates' | 'pool_memory_mib' | 'zygotes' | 'commit_limit_mib' | 'disk' | 'network'
 /** Fields of the agent's configuration that tests may set. */
-export type AgentOptions = Partial<Pick<AgentConfigFile, Chosen>>
+export type AgentOptions = Partial<Pick<AgentConfigFile, Chosen | 'leases'>>
 
 export interface AgentPlace {
   /** The address on which the agent listens. */

@@ -23,8 +23,8 @@ export class TestJail {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-jail-'))
     const deadline = Deadline.after(60_000, 'a jail for tests')
     const launcher = join(folder, 'jail')
-    const sources = ['jail.c', 'jail-options.c', 'jail-filter.c', 'jail-rights.c', 'jail-zygote.c'].map((name) =>
-      join(NATIVE, name),
+    const sources = ['jail.c', 'jail-options.c', 'jail-filter.c', 'jail-rights.c', 'jail-zygote.c', 'jail-lease.c'].map(
+      (name) => join(NATIVE, name),
     )
     await runProgram('cc', ['-static', '-O1', '-Wall', '-Wextra', '-Werror', ...sources, '-o', launcher], deadline)
     const qemu = await findQemu(deadline)

@@ -22,6 +22,7 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: HostDetail
     ['moves', drain === null ? null : `${drain.moved} moved, ${drain.left} left, ${drain.failed} failed`],
     ['zone', host.zone],
     ['labels', labelsOf(host) || null],
+    ['lease', leaseOf(host)],
     ['last heard', host.last_heard_at],
     ['address', host.url],
     ['version', `${host.version}, QEMU ${host.qemu_version}`],
@@ -36,6 +37,13 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: HostDetail
     ['joined', host.created_at],
   ])
   if (drain !== null && drain.staying > 0) showStaying(out, drain)
+}
+
+/** `null`: its databases need none. */
+function leaseOf({ lease }: HostDetail): string | null {
+  if (lease === null) return null
+  const { generation, renewed_at: renewedAt, ended_at: endedAt } = lease
+  return endedAt === null ? `${generation}, renewed ${renewedAt}` : `${generation}, ended ${endedAt}`
 }
 
 function showStaying(out: Cli['out'], { staying, stays }: NonNullable<HostDetail['drain']>): void {

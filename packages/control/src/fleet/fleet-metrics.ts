@@ -2,6 +2,7 @@ import { diskState } from '@offshoot/contract/agent-disk'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { addGauge } from '../platform/http/metrics.ts'
 import type { FleetContext } from './fleet-context.ts'
+import { countLeases } from './lease-statements.ts'
 import { waitingByAgent } from './reconcile-statements.ts'
 
 export function addFleetMetrics(
@@ -46,6 +47,30 @@ export function addFleetMetrics(
     'Agents that no control process has heard for `lost_after_seconds`',
     () => fleet.agents.filter((agent) => agent.isLost).length,
   )
+  addGauge(
+    registry,
+    'offshoot_stopped_database_vms',
+    'Databases that are stopped because their host has no lease',
+    () => fleet.agents.reduce((sum, { info }) => sum + (info?.lease?.stopped_vms ?? 0), 0),
+  )
+  const leases = new Gauge({
+    name: 'offshoot_host_leases',
+    help: 'Leases of hosts, by state: held, ended',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      const [row] = await countLeases(database.pool).catch(() => [])
+      if (row === undefined) return
+      leases.set({ state: 'held' }, row.held)
+      leases.set({ state: 'ended' }, row.ended)
+      leaseAge.set(row.oldest_seconds ?? 0)
+    },
+  })
+  const leaseAge = new Gauge({
+    name: 'offshoot_host_lease_age_seconds',
+    help: 'Seconds since the last renewal of the host lease that was renewed the longest ago',
+    registers,
+  })
   const memory = new Gauge({
     name: 'offshoot_agents_memory_mib',
     help: 'Memory of all agents together when each was last looked at (`GET /v1/agent` says what each kind is)',

@@ -5,6 +5,8 @@ import type { AgentAddress } from './agent-address.ts'
 import type { AgentClient } from './agent-client.ts'
 import { AgentDirectory, type KnownAgent } from './agent-directory.ts'
 import { noteHeard } from './host-state-statements.ts'
+import { endLease, silentLeases } from './lease-statements.ts'
+import { SilentHosts } from './silent-hosts.ts'
 import { Follower } from './follower.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { PlacementRules } from './placement-rules.ts'
@@ -19,8 +21,13 @@ export interface FleetOptions {
   readonly lock: ProcessLock
   /** Seconds after which a host that no control process hears is lost. */
   readonly lostAfterSeconds: number
+  /** Whether databases on hosts that have joined need a lease. */
+  readonly hasLeases: boolean
   readonly log: Logger
 }
+
+/** The part of `lostAfterSeconds` for which a lease lasts: a host that is lost has none any more, or only just. */
+const LEASE_SHARE = 3 / 4
 
 /** The agents and, for each agent that has ever answered, the follower of its log. */
 export class Fleet {
@@ -32,6 +39,7 @@ export class Fleet {
   readonly #options: FleetOptions
   readonly #changes: SandboxChanges
   readonly #startedAtMs = performance.now()
+  readonly #silent = new SilentHosts()
   #refreshing: Promise<void> = Promise.resolve()
 
   constructor(options: FleetOptions) {
@@ -55,7 +63,8 @@ export class Fleet {
       const previous = this.#followers.get(client)
       if (previous?.agentId === agentId) return
       void previous?.follower.stop()
-      const options = { agentId, hasJoined: hostId !== null, clusterId, client, database, lock }
+      const { leaseSeconds } = this
+      const options = { agentId, hasJoined: hostId !== null, leaseSeconds, clusterId, client, database, lock }
       const follower = new Follower({ ...options, kinds, groups, changes, onSkipped, log })
       this.#followers.set(client, { agentId, follower })
     })
@@ -67,6 +76,11 @@ export class Fleet {
 
   byId(agentId: string): KnownAgent | undefined {
     return this.directory.byId(agentId)
+  }
+
+  /** Seconds of a lease; `null`: hosts need none. */
+  get leaseSeconds(): number | null {
+    return this.#options.hasLeases ? this.#options.lostAfterSeconds * LEASE_SHARE : null
   }
 
   /** Ids of the agents that answered the last poll. */
@@ -92,8 +106,8 @@ export class Fleet {
   }
 
   /**
-   * Notes which hosts answer. Reads from the rows which ones are cordoned or lost, their labels and zones, and what
-   * workspaces require of them. Calls run one after the other, so an older answer never replaces a newer one.
+   * Notes which hosts answer, and which leases have ended. Reads from the rows which ones are cordoned or lost, their
+   * labels and zones, and what workspaces require of them. Calls run one after the other, so an older answer never replaces a newer one.
    */
   refreshHosts(): Promise<void> {
     const refreshed = this.#readHosts(this.#refreshing)
@@ -113,6 +127,7 @@ export class Fleet {
       if (isLost) log.error({ agent: id, seconds: lostAfterSeconds }, 'host lost: nothing new is placed there')
       else log.info({ agent: id }, 'host heard again')
     }
+    if (this.leaseSeconds !== null) await this.#endLeases()
     const rows = new Map(noted.map((row) => [row.id, row]))
     for (const agent of this.agents) {
       // Its first answer brings the cordon and the labels with it, and may be stored just now.
@@ -122,6 +137,18 @@ export class Fleet {
       agent.isLost = row?.is_lost === true && !agent.isReachable
       agent.labels = row?.labels ?? {}
       agent.zone = row?.zone ?? null
+    }
+  }
+
+  async #endLeases(): Promise<void> {
+    const { database, log } = this.#options
+    const unreachable = this.agents.flatMap(({ hostId, isReachable }) =>
+      hostId === null || isReachable ? [] : [hostId],
+    )
+    const silent = await silentLeases(database.pool, unreachable)
+    for (const { agent_id: id, renewals, incarnation } of this.#silent.ended(silent)) {
+      const [ended] = await endLease(database.pool, id, renewals, incarnation)
+      if (ended !== undefined) log.error({ agent: id }, 'the lease of a lost host has ended: its databases are stopped')
     }
   }
 

@@ -9,6 +9,7 @@ import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
 import { readRecords } from './read-records.ts'
 import { reconcile } from './reconcile.ts'
 import type { RecordGroups } from './record-groups.ts'
@@ -24,6 +25,8 @@ export interface FollowerOptions {
   readonly agentId: string
   /** It is on another machine, whose records are believed for its own sandboxes only. */
   readonly hasJoined: boolean
+  /** Seconds of a lease of a host that has joined; `null`: hosts need none. */
+  readonly leaseSeconds: number | null
   /** The id of this control's database. */
   readonly clusterId: string
   readonly client: AgentClient
@@ -55,9 +58,14 @@ export class Follower {
   readonly #running: Promise<void>
   #reconciling: Promise<void> = Promise.resolve()
   #isReconcileQueued = false
+  #isConnected = false
+  readonly #leaseKeeper: LeaseKeeper | null
 
   constructor(options: FollowerOptions) {
     this.#options = options
+    const { agentId, client, database, hasJoined, leaseSeconds: seconds, log } = options
+    const keeping = { agentId, client, pool: database.pool, seconds, isLeading: () => this.#isConnected, log }
+    this.#leaseKeeper = hasJoined ? new LeaseKeeper(keeping) : null
     this.#running = this.#run()
   }
 
@@ -73,6 +81,7 @@ export class Follower {
 
   async stop(): Promise<void> {
     this.#stopped.abort()
+    await this.#leaseKeeper?.stop()
     await this.#running
     await this.#reconciling
   }
@@ -131,6 +140,7 @@ export class Follower {
     const cursor = await this.#cursor()
     const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
     onConnected()
+    this.#isConnected = true
     log.info({ agent: agentId, cursor }, 'following events')
     this.reconcileSoon()
     const timer = setInterval(() => this.reconcileSoon(), RECONCILE_EVERY_MS)
@@ -145,6 +155,7 @@ export class Follower {
         if (skipped.length > 0) onSkipped(skipped.length)
       }
     } finally {
+      this.#isConnected = false
       clearInterval(timer)
       stream.destroy()
     }

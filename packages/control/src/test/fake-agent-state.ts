@@ -11,6 +11,7 @@ import type { AgentDisk, DiskState } from '@offshoot/contract/agent-disk'
 import type { EventType } from '@offshoot/contract/event'
 import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import { FakeBuilds } from './fake-builds.ts'
+import { FakeLease } from './fake-lease.ts'
 import type { AgentAttachment, AgentVolume } from '@offshoot/contract/agent-volume'
 
 /** The size of every sandbox. */
@@ -71,6 +72,7 @@ export interface FakeFile {
 /** What a real agent has on disk. */
 export class FakeAgentState {
   readonly builds = new FakeBuilds()
+  readonly lease = new FakeLease()
   readonly agentId: string
   constructor(agentId: string = randomUUID()) {
     this.agentId = agentId

@@ -195,6 +195,7 @@ export class FakeAgent {
       this.state.spentCredit = body as unknown as SpentCreditBody
       return { status: 204 }
     }
+    if (path === '/v1/agent/lease') return this.state.lease.answer(method, body)
     if (path === '/v1/agent') return { status: 200, body: this.#info() }
     if (path.startsWith('/v1/quarantine')) return answerQuarantine(this.state, method, path)
     if (path === '/v1/agent/usage') return { status: 200, body: this.state.usage }
@@ -252,6 +253,7 @@ export class FakeAgent {
   }
 
   #info(): AgentInfo {
+    const { size: count } = this.state.sandboxes
     return {
       agent_id: this.state.agentId,
       version: '0.1.0',
@@ -262,12 +264,7 @@ export class FakeAgent {
       network: { kind: 'tap', reason: null },
       qemu_version: '7.2.0',
       cpus: 2,
-      memory_mib: {
-        total: 4096,
-        available: 4096 - 512 * this.state.sandboxes.size,
-        committed: 832 * this.state.sandboxes.size,
-        commit_limit: 32_768,
-      },
+      memory_mib: { total: 4096, available: 4096 - 512 * count, committed: 832 * count, commit_limit: 32_768 },
       disk: {
         state: this.state.diskState,
         total_bytes: FAKE_DISK.total_bytes,
@@ -287,6 +284,7 @@ export class FakeAgent {
       spares: 0,
       last_seq: this.state.records.length,
       cluster_id: this.state.clusterId,
+      ...(this.state.lease.isKnown && { lease: this.state.lease.state }),
     }
   }
 

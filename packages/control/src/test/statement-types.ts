@@ -6,6 +6,7 @@ import type * as fleet_drain_statements from '../fleet/drain-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
 import type * as fleet_host_state_statements from '../fleet/host-state-statements.ts'
 import type * as fleet_host_statements from '../fleet/host-statements.ts'
+import type * as fleet_lease_statements from '../fleet/lease-statements.ts'
 import type * as fleet_move_statements from '../fleet/move-statements.ts'
 import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.ts'
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
@@ -145,6 +146,18 @@ export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
   Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number> }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
+]
+
+export type Of_fleet_lease_statements = [
+  Assert<Agreement<typeof fleet_lease_statements.renewLease, { "generation": number; "renewals": number }, [string, number, number]>>,
+  Assert<Agreement<typeof fleet_lease_statements.silentLeases, { "agent_id": string; "renewals": number; "seconds": number; "incarnation": Computed<string> }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_lease_statements.endLease, { "agent_id": string }, [string, number, string]>>,
+  Assert<Agreement<typeof fleet_lease_statements.lockEndedLease, { "agent_id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_lease_statements.reopenLease, { "generation": number; "renewals": number }, [string, number, readonly string[]]>>,
+  Assert<Agreement<typeof fleet_lease_statements.dropLease, {  }, [string]>>,
+  Assert<Agreement<typeof fleet_lease_statements.leaseOf, { "agent_id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_lease_statements.holdEndedLease, { "agent_id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_lease_statements.countLeases, { "held": Computed<number>; "ended": Computed<number>; "oldest_seconds": Computed<number> }, []>>,
 ]
 
 export type Of_fleet_move_statements = [
@@ -577,7 +590,7 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 ]
 
 export type Of_kinds_orgs_operators_get_hosts = [
-  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "drain_begun_at": Date | null; "drain_ended_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "drain_begun_at": Date | null; "drain_ended_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number>; "lease_generation": number | null; "lease_seconds": number | null; "lease_renewed_at": Date | null; "lease_ended_at": Computed<Date> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [

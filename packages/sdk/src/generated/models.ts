@@ -361,6 +361,17 @@ export interface components {
       };
       /** @description The group of machines that fail together with this one, as operators name it. */
       zone: string | null;
+      /** @description The databases of the host run only while control renews it. `null`: they need none. */
+      lease: {
+        /** @description Counts the leases of the host: another one begins after the end of the one before. */
+        generation: number;
+        /** @description Seconds from a renewal to the end. */
+        seconds: number;
+        /** @description When control renewed it last. */
+        renewedAt: string;
+        /** @description When control declared that it has ended, so that databases of the host may come up elsewhere; `null`: it has not. */
+        endedAt: string | null;
+      } | null;
       /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
       lastHeardAt: string;
       /** @description When the agent answered this cluster for the first time. */
@@ -428,6 +439,17 @@ export interface components {
       };
       /** @description The group of machines that fail together with this one, as operators name it. */
       zone: string | null;
+      /** @description The databases of the host run only while control renews it. `null`: they need none. */
+      lease: {
+        /** @description Counts the leases of the host: another one begins after the end of the one before. */
+        generation: number;
+        /** @description Seconds from a renewal to the end. */
+        seconds: number;
+        /** @description When control renewed it last. */
+        renewedAt: string;
+        /** @description When control declared that it has ended, so that databases of the host may come up elsewhere; `null`: it has not. */
+        endedAt: string | null;
+      } | null;
       /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
       lastHeardAt: string;
       /** @description When the agent answered this cluster for the first time. */

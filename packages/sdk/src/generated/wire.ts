@@ -239,6 +239,12 @@ export interface components {
         [key: string]: string;
       };
       zone: string | null;
+      lease: {
+        generation: number;
+        seconds: number;
+        renewed_at: string;
+        ended_at: string | null;
+      } | null;
       last_heard_at: string;
       created_at: string;
     };
@@ -283,6 +289,12 @@ export interface components {
         [key: string]: string;
       };
       zone: string | null;
+      lease: {
+        generation: number;
+        seconds: number;
+        renewed_at: string;
+        ended_at: string | null;
+      } | null;
       last_heard_at: string;
       created_at: string;
       drain: components["schemas"]["HostDrain"] | null;

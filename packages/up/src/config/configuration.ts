@@ -136,6 +136,7 @@ export function joinedAgentConfiguration(
     ...agentSettings(inputs),
     agent_id: host_id,
     listen: { host: isIPv6(host) ? '::' : '0.0.0.0', port },
+    leases: true,
     secret,
     edge_secret,
     tls: { identity, ca: authority },

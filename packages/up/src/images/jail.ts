@@ -7,8 +7,8 @@ import type { Step } from './step.ts'
 /** Builds the program that starts QEMU in its jail. Static linking makes it start faster and use less memory. */
 export function jailStep(): Step {
   const native = join(repositoryRoot, 'packages/agent/native')
-  const sources = ['jail.c', 'jail-options.c', 'jail-filter.c', 'jail-rights.c', 'jail-zygote.c'].map((name) =>
-    join(native, name),
+  const sources = ['jail.c', 'jail-options.c', 'jail-filter.c', 'jail-rights.c', 'jail-zygote.c', 'jail-lease.c'].map(
+    (name) => join(native, name),
   )
   const inputs = [...sources, join(native, 'jail.h'), join(native, 'zygote.h')]
   return {

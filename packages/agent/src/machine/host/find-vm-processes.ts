@@ -86,9 +86,19 @@ export async function childrenOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise
 }
 
 /** The root that a launcher makes for its jail, according to its command line (native/jail.c); `null` if it has ended. */
-export async function jailRootOf({ pid }: Pick<ProcessIdentity, 'pid'>): Promise<string | null> {
+export async function jailRootOf(launcher: Pick<ProcessIdentity, 'pid'>): Promise<string | null> {
+  return launcherOption(launcher, '--root')
+}
+
+/** The file with the end of the host's lease that a launcher reads, likewise; `null`: it reads none, or has ended. */
+export async function leaseFileOf(launcher: Pick<ProcessIdentity, 'pid'>): Promise<string | null> {
+  return launcherOption(launcher, '--lease')
+}
+
+async function launcherOption({ pid }: Pick<ProcessIdentity, 'pid'>, name: string): Promise<string | null> {
   const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-  const option = line.indexOf('--root')
+  const own = line.indexOf('--')
+  const option = line.slice(0, own < 0 ? undefined : own).indexOf(name)
   return option < 0 ? null : (line[option + 1] ?? null)
 }
 

@@ -73,6 +73,7 @@ export class PrestartedVm {
       extras,
     )
     const vm = new Vm(folder, launched, disk)
+    vm.obeysLease = launched.isJailed && confinement.lease != null
     setLowPriorityUntil(options.captured, launched.process)
     const { socket } = launched
     // The agent learns of QEMU's end from the monitor.

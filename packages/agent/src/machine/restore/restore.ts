@@ -77,6 +77,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const { launched } = await launchRestoring(options, disk, state, () => ({ args }))
   options.onLaunch?.(launched.process)
   const vm = new Vm(folder, launched, disk)
+  vm.obeysLease = launched.isJailed && confinement.lease != null
   try {
     // When the monitor answers, QEMU has created its sockets: the agent need not poll for them.
     await vm.qmp.ready(deadline)

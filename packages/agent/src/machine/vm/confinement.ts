@@ -20,6 +20,8 @@ export interface Confinement {
   readonly jail?: Jail | null
   /** The control groups of a process in a jail, from its start. Without a jail the agent moves it later. */
   readonly cgroup?: CgroupPlace | null
+  /** The file with the end of the host's lease, without which a process in a jail does not run; `null` or absent: it needs none. */
+  readonly lease?: string | null
 }
 
 /** The settings of a jail. */
@@ -101,7 +103,7 @@ function jailArguments({
   reportFd,
   makesChildren,
 }: Jailed): string[] {
-  const { uid, cgroup = null, diesWithAgent = false } = confinement
+  const { uid, cgroup = null, diesWithAgent = false, lease = null } = confinement
   if (uid === null) throw new Error('a jail needs a user for its process')
   // Relative to the launcher's working directory, because the path of a socket must be short.
   const channel = `../${basename(channelFolder(folder))}`
@@ -112,6 +114,7 @@ function jailArguments({
     bake === null ? [] : ['--bind', bake, JAIL_BAKE],
     accelerator === 'kvm' ? ['--kvm'] : [],
     diesWithAgent ? ['--with-parent'] : [],
+    lease === null ? [] : ['--lease', lease],
     makesChildren === true ? ['--makes-children'] : [],
     tap === null ? [] : ['--tap', tap, String(TAP_FD)],
     sockets.flatMap(({ name, fd }) => ['--listen', `${channel}/${name}`, String(fd)]),

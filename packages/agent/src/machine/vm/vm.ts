@@ -28,6 +28,8 @@ export class Vm {
   disk: DiskChain | null
   /** `true`: its disk outlives it. */
   isDurable = false
+  /** `true`: its launcher stops it at the end of the host's lease. */
+  obeysLease = false
   /** `true`: its disks have rate limits (`machine/disks/throttle.ts`). */
   isThrottled = false
   /** Records each new chain before the disk changes (`store/disks/chain-file.ts`). `null` if no agent will adopt the VM. */

@@ -20,7 +20,11 @@ export class ArchiveWatch {
 
   constructor(host: Host) {
     this.#host = host
-    this.#rounds = new SandboxRounds(host, { tickMs: TICK_MS, isWanted, look: (sandbox) => this.#take(sandbox) })
+    this.#rounds = new SandboxRounds(host, {
+      tickMs: TICK_MS,
+      isWanted: (sandbox) => isWanted(sandbox) && host.store.lease.isHeld,
+      look: (sandbox) => this.#take(sandbox),
+    })
   }
 
   stop(): void {

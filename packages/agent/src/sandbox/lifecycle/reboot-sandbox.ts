@@ -8,6 +8,8 @@ const wokenAt = new WeakMap<Sandbox, number>()
 
 /** Boots a durable sandbox again after its VM has ended. If that fails, the sandbox stays hibernated until a request wakes it. */
 export function rebootSandbox(host: Host, sandbox: Sandbox): void {
+  // Otherwise it boots when the host has a lease again.
+  if (!host.store.lease.isHeld) return
   const now = performance.now()
   if (now - (wokenAt.get(sandbox) ?? -LIVED_MS) < LIVED_MS) return
   host

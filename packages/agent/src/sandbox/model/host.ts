@@ -4,6 +4,7 @@ import type { HostObjects } from '../../store/objects/object-copies.ts'
 import type { Archives } from '../../store/archives/archives.ts'
 import type { CaptureThreads } from '../../machine/capture/capture-threads.ts'
 import type { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
+import type { HostLease } from '../../store/lease/host-lease.ts'
 import type { ObeyedCluster } from '../../store/events/obeyed-cluster.ts'
 import type { SpentCredit } from '../../store/credit/spent-credit.ts'
 import type { Layers } from '../../store/disks/layers.ts'
@@ -68,6 +69,8 @@ export interface HostStore {
   readonly credit: SpentCredit
   /** Whose control may delete here. */
   readonly cluster: ObeyedCluster
+  /** Without it no durable VM runs, on a host that has had one. */
+  readonly lease: HostLease
   readonly events: EventLog
 }
 

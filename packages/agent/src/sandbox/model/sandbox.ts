@@ -7,6 +7,7 @@ import type { SandboxStatus } from '@offshoot/contract/sandbox'
 import type { Logger } from 'pino'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import type { DataDir } from '../../store/data-dir/data-dir.ts'
+import type { HostLease } from '../../store/lease/host-lease.ts'
 import { SandboxEvents } from '../../store/events/sandbox-events.ts'
 import { SandboxLog } from '../../store/logs/sandbox-log.ts'
 import { CONSOLE } from '../../machine/vm/machine.ts'
@@ -37,7 +38,7 @@ export interface Wake {
 
 /** The services of the agent that a sandbox uses. */
 interface Place {
-  readonly store: { readonly dir: DataDir }
+  readonly store: { readonly dir: DataDir; readonly lease: HostLease }
   readonly log: Logger
   readonly wake: (sandbox: Sandbox) => Promise<Wake>
 }
@@ -83,12 +84,14 @@ export class Sandbox {
   waking: Promise<Wake> | undefined
   #removal: Promise<void> | undefined
   readonly #wake: (sandbox: Sandbox) => Promise<Wake>
+  readonly #lease: HostLease
 
-  constructor(manifest: Manifest, { store: { dir }, log, wake }: Place) {
+  constructor(manifest: Manifest, { store: { dir, lease }, log, wake }: Place) {
     this.id = manifest.id as SandboxId
     this.workspaceId = manifest.workspace_id as WorkspaceId
     this.manifest = manifest
     this.#wake = wake
+    this.#lease = lease
     const folder = dir.sandbox(this.id)
     this.events = new SandboxEvents(folder, log)
     this.log = new SandboxLog({ folder, consolePath: join(dir.vm(this.id), CONSOLE), log })
@@ -96,11 +99,14 @@ export class Sandbox {
 
   /**
    * Runs one change of state after the earlier ones. When `cancelled` aborts, `change` must stop with its reason.
-   * @throws ApiError 404 if the sandbox is deleted meanwhile, 409 if it moves to another host or too many changes wait
+   * @throws ApiError 404 if the sandbox is deleted meanwhile, 409 if it moves to another host or too many changes wait, 503
+   *   if it is durable and the host has no lease
    */
   change<T>(change: (cancelled: AbortSignal) => Promise<T>): Promise<T> {
     return this.changeMove(async (cancelled) => {
       if (this.manifest.move !== undefined) throw new ApiError('sandboxMoving')
+      // A create is refused where it starts the VM, and then removes what it has made.
+      if (this.manifest.durable && this.manifest.status !== 'creating') this.#lease.refuseIfEnded()
       return change(cancelled)
     })
   }

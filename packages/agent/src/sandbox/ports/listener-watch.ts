@@ -77,6 +77,7 @@ export class ListenerWatch {
 
   #isWanted(sandbox: Sandbox): boolean {
     const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
+    if (sandbox.manifest.durable && !this.#host.store.lease.isHeld) return false
     return isHere && sandbox.stopping === undefined && sandbox.vm !== null && !sandbox.leaving.signal.aborted
   }
 }

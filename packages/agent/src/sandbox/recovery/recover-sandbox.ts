@@ -7,7 +7,7 @@ import { type DiskChain, trustedChain } from '../../store/disks/disk-chain.ts'
 import type { RecordRead } from '../../store/ledger/read-record.ts'
 import type { LastRecord } from '../../store/events/sandbox-event-file.ts'
 import { endVmProcesses } from '../../machine/host/end-vm-processes.ts'
-import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
+import { leaseFileOf, type VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Vm } from '../../machine/vm/vm.ts'
 import { Activity } from '../model/activity.ts'
 import { readIdleMs } from '../../store/sandboxes/activity-file.ts'
@@ -76,7 +76,9 @@ export async function recoverSandbox(host: Host, mode: RecoverMode, found: Found
   const own = processes.find(({ process }) => isSame(process, manifest.qemu))
   await endVmProcesses(processes.filter((other) => other !== own))
   if (manifest.status === 'failed') return endVmProcesses(processes)
-  if (own && mode === 'adopt' && hasSlot && (await adopt(host, sandbox, own))) {
+  // A stopped QEMU would not answer. Its disk is complete, so the sandbox boots from it when there is a lease again.
+  const mayRun = !manifest.durable || host.store.lease.isHeld
+  if (own && mode === 'adopt' && hasSlot && mayRun && (await adopt(host, sandbox, own))) {
     // Remains of an interrupted or a finished hibernation. The reconciliation retries.
     return removeHibernation(host, sandbox)
   }
@@ -131,11 +133,12 @@ async function keepHibernated(host: Host, sandbox: Sandbox, processes: readonly 
   await announceState(host.store, sandbox)
 }
 
-async function adopt(host: Host, sandbox: Sandbox, { process }: VmProcess): Promise<boolean> {
+async function adopt(host: Host, sandbox: Sandbox, { process, launcher }: VmProcess): Promise<boolean> {
   const { manifest } = sandbox
   const deadline = Deadline.after(ADOPT_MS, `adoption of ${sandbox.id}`)
   try {
     const vm = await Vm.adopt(host.store.dir.vm(sandbox.id), process, deadline)
+    vm.obeysLease = launcher !== null && (await leaseFileOf(launcher)) === host.store.lease.file
     vm.disk = await knownChain(host.store, sandbox, vm.disk)
     sandbox.manifest = { ...manifest, qemu_version: manifest.qemu_version ?? vm.qmp.qemuVersion }
     await settleVm(host, sandbox, vm, deadline)

@@ -31,6 +31,7 @@ interface Taken {
  * | running     | yes  | adopts VM and background commands (or records `vm.died`: failed)   |
  * | paused      | yes  | adopts the VM, still paused (or records `vm.died`: failed)         |
  * | both        | no   | records `recover.orphaned`: failed; hibernates a durable one, cold |
+ * | both, durable, no lease | yes | ends QEMU; as without one                               |
  * | hibernated  | any  | keeps it; ends a QEMU of an unfinished hibernation or wake         |
  * | creating    | any  | deletes it: its create was never answered                          |
  * | deleting    | any  | deletes it, and records `sandbox.deleted` unless recorded          |

@@ -51,13 +51,15 @@ export async function bootVm(
 /**
  * Creates the VM's folder, control group and network.
  * @returns the options for QEMU
- * @throws CheckpointIncompatible if this host no longer has the QEMU that saved the checkpoint
+ * @throws CheckpointIncompatible if this host no longer has the QEMU that saved the checkpoint; ApiError 503 if the VM is
+ *   durable and the host has no lease
  */
 export async function prepareVm(
   host: Host,
   place: VmPlace,
 ): Promise<Omit<Restore, 'checkpoint' | 'greet' | 'volumes' | 'boot'>> {
   const { path: qemu, jail } = host.platform.qemus.of(place.qemu_version)
+  if (place.durable) host.store.lease.refuseIfEnded()
   const folder = join(place.folder, VM_FOLDER)
   await makeVmFolder(folder, uidOfSlot(place.slot))
   await Promise.all([
@@ -72,7 +74,11 @@ export async function prepareVm(
     layers: host.store.layers,
     folder,
     logPath: join(place.folder, QEMU_LOG),
-    confinement: { ...confinementOf(host.platform, place.slot), jail },
+    confinement: {
+      ...confinementOf(host.platform, place.slot),
+      jail,
+      lease: place.durable ? host.store.lease.file : null,
+    },
     tap: tapOf(host.platform, place.slot),
     isDurable: place.durable,
   }

@@ -16,6 +16,8 @@ export class DataDir {
   readonly spentCreditFile: string
   /** Whose control may delete here (`store/events/obeyed-cluster.ts`). */
   readonly clusterFile: string
+  /** That the host has had a lease (`store/lease/host-lease.ts`). */
+  readonly leaseFile: string
   readonly events: string
   readonly bakes: string
   /** Files of the accelerator's probe, while it runs. */
@@ -56,6 +58,7 @@ export class DataDir {
     this.earlierMachinesFile = join(root, 'earlier-machines.json')
     this.spentCreditFile = join(root, 'spent-credit.json')
     this.clusterFile = join(root, 'cluster.json')
+    this.leaseFile = join(root, 'lease.json')
     this.events = join(root, 'events')
     this.bakes = join(root, 'bakes')
     this.probe = join(root, 'probe')

@@ -24,6 +24,20 @@ type Waiting = RouteAnswer<'GET /v1/admin/hosts/{id}/reconcile'>['waiting'][numb
 
 const route = getRouteApi('/member/hosts/host/$id')
 
+function Lease({ lease }: Pick<Host, 'lease'>) {
+  if (lease === null) return 'not needed'
+  const { ended_at: endedAt, renewed_at: renewedAt } = lease
+  return endedAt === null ? (
+    <>
+      renewed <Time at={renewedAt} />
+    </>
+  ) : (
+    <>
+      ended <Time at={endedAt} />
+    </>
+  )
+}
+
 /** One machine. */
 export function HostTab() {
   const { id } = route.useParams()
@@ -57,6 +71,7 @@ export function HostTab() {
                     CPUs: host.capacity.cpus,
                     Memory: memoryOf(host),
                     Disk: diskOf(host),
+                    Lease: <Lease lease={host.lease} />,
                     'Last heard': <Time at={host.last_heard_at} />,
                     Joined: <Time at={host.created_at} />,
                   }}

@@ -90,6 +90,7 @@ describe('migrate', () => {
       '0069-sandbox-moves',
       '0070-sandbox-copies',
       '0071-copy-incarnations',
+      '0072-host-leases',
       '0074-own-certificate',
     ])
   })

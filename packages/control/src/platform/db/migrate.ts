@@ -54,6 +54,7 @@ import * as hostLabels from './migrations/0068-host-labels.ts'
 import * as sandboxMoves from './migrations/0069-sandbox-moves.ts'
 import * as sandboxCopies from './migrations/0070-sandbox-copies.ts'
 import * as copyIncarnations from './migrations/0071-copy-incarnations.ts'
+import * as hostLeases from './migrations/0072-host-leases.ts'
 import * as ownCertificate from './migrations/0074-own-certificate.ts'
 
 const QUIET = new Logger(() => () => undefined)
@@ -113,6 +114,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0069-sandbox-moves': sandboxMoves,
   '0070-sandbox-copies': sandboxCopies,
   '0071-copy-incarnations': copyIncarnations,
+  '0072-host-leases': hostLeases,
   '0074-own-certificate': ownCertificate,
 }
 

@@ -422,6 +422,20 @@ create table "git_installations" (
 
 CREATE INDEX git_installations_workspace_idx ON public.git_installations USING btree (workspace_id, created_at DESC);
 
+create table "host_leases" (
+  agent_id text not null,
+  generation integer not null default 1,
+  renewals integer not null default 1,
+  seconds double precision not null,
+  is_confirmed boolean not null default false,
+  renewed_at timestamp(3) with time zone not null default now(),
+  ended_at timestamp(3) with time zone,
+  ended_in text,
+  constraint host_leases_check CHECK (((ended_at IS NULL) = (ended_in IS NULL))),
+  constraint host_leases_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint host_leases_pkey PRIMARY KEY (agent_id)
+);
+
 create table "host_tokens" (
   hash bytea not null,
   created_at timestamp(3) with time zone not null default now(),

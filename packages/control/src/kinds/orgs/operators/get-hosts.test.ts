@@ -52,6 +52,7 @@ describe('hosts', () => {
         cordoned_at: null,
         labels: {},
         zone: null,
+        lease: null,
         last_heard_at: expect.any(String),
         created_at: expect.any(String),
       },

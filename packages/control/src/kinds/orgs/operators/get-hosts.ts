@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
+import { LEASE_HAS_ENDED } from '../../../fleet/lease-statements.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { parseWith } from '../../../platform/http/body.ts'
@@ -24,6 +25,10 @@ export interface HostRow {
   readonly drain_ended_at: Date | null
   readonly labels: HostLabels
   readonly zone: string | null
+  readonly lease_generation: number | null
+  readonly lease_seconds: number | null
+  readonly lease_renewed_at: Date | null
+  readonly lease_ended_at: Date | null
   readonly lost_at: Date | null
   readonly seen_at: Date
   readonly created_at: Date
@@ -43,14 +48,18 @@ const AGENTS_WITH_COUNTS = `agents cross join lateral (
            count(*) filter (where managed_by = 'app')::int as instances,
            count(*) filter (where managed_by = 'database')::int as databases
     from sandboxes where agent_id = agents.id and status <> 'failed'
-  ) counts`
-const SELECT_HOSTS = `select agents.*, counts.* from ${AGENTS_WITH_COUNTS}`
+  ) counts left join lateral (
+    select generation as lease_generation, seconds as lease_seconds, renewed_at as lease_renewed_at,
+           case when ${LEASE_HAS_ENDED} then ended_at end as lease_ended_at
+    from host_leases l where l.agent_id = agents.id
+  ) lease on true`
+const SELECT_HOSTS = `select agents.*, counts.*, lease.* from ${AGENTS_WITH_COUNTS}`
 
 /** No row: the host is unknown or gone. */
 export const hostById = statement<HostRow, [id: string]>(
   'host-by-id',
   `select agents.id, url, info, cordoned_at, drain_begun_at, drain_ended_at, labels, zone, lost_at,
-     seen_at, agents.created_at, counts.*
+     seen_at, agents.created_at, counts.*, lease.*
    from ${AGENTS_WITH_COUNTS} where agents.id = $1 and retired_at is null`,
 )
 
@@ -112,9 +121,17 @@ export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
     cordoned_at: row.cordoned_at?.toISOString() ?? null,
     labels: row.labels,
     zone: row.zone,
+    lease: leaseOf(row),
     last_heard_at: row.seen_at.toISOString(),
     created_at: row.created_at.toISOString(),
   }
+}
+
+function leaseOf(row: HostRow): Host['lease'] {
+  const { lease_generation: generation, lease_seconds: seconds, lease_renewed_at: renewedAt } = row
+  if (generation === null || seconds === null || renewedAt === null) return null
+  const endedAt = row.lease_ended_at?.toISOString() ?? null
+  return { generation, seconds, renewed_at: renewedAt.toISOString(), ended_at: endedAt }
 }
 
 function stateOf(row: HostRow, agent?: KnownAgent): Host['state'] {

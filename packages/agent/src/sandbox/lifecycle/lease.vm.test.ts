@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { AgentInfo } from '@offshoot/contract/agent-api'
+import type { AgentLease } from '@offshoot/contract/agent-lease'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { AgentProcess, eventually } from '../../test/agent-process.ts'
+
+/** Seconds for which a test renews the lease while it prepares, and until a lease ends that it lets end. */
+const LONG = 600
+const SHORT = 4
+const GENERATION = 1
+/** Milliseconds after the end for which control waits at least before it declares the end. */
+const MARGIN_MS = 1_000
+
+/** Milliseconds since the host's boot. */
+const uptimeMs = () => Math.round(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000)
+
+describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', { tags: ['faults'] }, () => {
+  let agent: AgentProcess
+  /** It writes to its console, which is a file of the host, all the time. */
+  let id: string
+
+  beforeAll(async () => {
+    agent = await AgentProcess.create(undefined, { leases: true })
+    await agent.start()
+    id = (await agent.created()).id
+    await makeDurable()
+    await renew(LONG)
+    await agent.sh(id, 'echo kept > /root/file; sync')
+    await startWriter()
+  })
+  afterAll(() => agent.destroy())
+
+  /** No template of these tests is of a database. */
+  async function makeDurable(): Promise<void> {
+    expect((await agent.act(id, 'hibernate')).status).toBe(200)
+    await agent.stop()
+    const path = join(agent.dataDir, 'sandboxes', id, 'manifest.json')
+    const manifest = JSON.parse(await readFile(path, 'utf8')) as object
+    await writeFile(path, JSON.stringify({ ...manifest, durable: true }))
+    await agent.start()
+    expect((await agent.act(id, 'wake')).status).toBe(200)
+  }
+
+  const startWriter = () => agent.sh(id, '(while :; do echo written; sleep 0.02; done) > /dev/ttyS0 2>&1 & echo $!')
+  const put = async (body: object) =>
+    (await agent.call<AgentLease>('PUT', '/v1/agent/lease', { workspace: null, body })).body
+  /** @returns a request that renews the lease, and the end as control counts it */
+  async function note(seconds: number) {
+    const { challenge } = await put({ seconds, generation: 0 })
+    const endsAtMs = uptimeMs() + seconds * 1000
+    return { endsAtMs, send: () => put({ challenge, seconds, generation: GENERATION }) }
+  }
+  async function renew(seconds: number) {
+    const { endsAtMs, send } = await note(seconds)
+    expect(await send()).toMatchObject({ is_renewed: true, is_required: true })
+    return endsAtMs
+  }
+  const console = () => join(agent.dataDir, 'sandboxes', id, 'vm/console.log')
+  const size = async () => (await stat(console())).size
+  async function writes(): Promise<void> {
+    const before = await size()
+    await eventually('writes', async () => (await size()) > before + 100)
+  }
+  /** When it wrote last, in milliseconds since the host's boot. */
+  async function lastWriteMs(): Promise<number> {
+    const agoMs = Date.now() - (await stat(console())).mtimeMs
+    return uptimeMs() - agoMs
+  }
+  /** Waits until control could bring it up elsewhere, and a while longer, in which it could write. */
+  async function expectStopped(endsAtMs: number): Promise<void> {
+    await eventually('the end', async () => uptimeMs() > endsAtMs + 3 * MARGIN_MS)
+    expect(await lastWriteMs()).toBeLessThan(endsAtMs + MARGIN_MS)
+  }
+  const lease = async () =>
+    (await agent.call<AgentInfo>('GET', '/v1/agent', { workspace: null })).body.lease ?? {
+      left_ms: -1,
+      stopped_vms: -1,
+    }
+  const pid = async () => (await agent.vms())[0]?.process.pid
+  const stopAgent = (signal: 'SIGSTOP' | 'SIGCONT') => process.kill(agent.pid, signal)
+
+  it('writes nothing while control is away for longer than the lease, and then goes on where it was', async () => {
+    await writes()
+    const before = await pid()
+    await expectStopped(await renew(SHORT))
+    expect(await lease()).toMatchObject({ left_ms: 0, stopped_vms: 1 })
+    expect(await agent.act(id, 'hibernate')).toMatchObject({ status: 503 })
+    await renew(LONG)
+    await writes()
+    expect([await pid(), (await lease()).stopped_vms]).toEqual([before, 0])
+    expect(await agent.sh(id, 'cat /root/file')).toBe('kept')
+  })
+
+  it('writes nothing after the lease although its agent is stopped, and an old renewal changes nothing', async () => {
+    await writes()
+    const late = await note(SHORT)
+    const endsAtMs = await renew(SHORT)
+    stopAgent('SIGSTOP')
+    await expectStopped(Math.max(endsAtMs, late.endsAtMs))
+    stopAgent('SIGCONT')
+    await late.send()
+    expect(await lease()).toMatchObject({ left_ms: 0, stopped_vms: 1 })
+    expect(await lastWriteMs()).toBeLessThan(endsAtMs + MARGIN_MS)
+    await renew(LONG)
+    await writes()
+  })
+
+  it('goes on without a gap if its agent is killed and starts again during the lease', async () => {
+    await renew(LONG)
+    const before = await pid()
+    await agent.stop('SIGKILL')
+    await writes()
+    await agent.start()
+    expect((await lease()).left_ms).toBeGreaterThan(0)
+    await writes()
+    expect(await pid()).toBe(before)
+  })
+
+  it('writes nothing after the lease although its agent is killed, and boots when there is a lease again', async () => {
+    const endsAtMs = await renew(SHORT)
+    await agent.stop('SIGKILL')
+    await expectStopped(endsAtMs)
+    await agent.start()
+    expect((await agent.call<{ status: string }>('GET', `/v1/sandboxes/${id}`)).body.status).toBe('hibernated')
+    expect((await agent.act(id, 'wake')).status).toBe(503)
+    expect(await agent.vms()).toEqual([])
+    await renew(LONG)
+    await eventually('the boot', async () => (await agent.vms()).length > 0)
+    expect(await agent.sh(id, 'cat /root/file')).toBe('kept')
+  })
+
+  it('runs without a lease again when control gives leases up', async () => {
+    await startWriter()
+    await renew(SHORT)
+    expect((await agent.call('DELETE', '/v1/agent/lease', { workspace: null })).status).toBe(204)
+    const before = uptimeMs()
+    await eventually('longer than the lease', async () => uptimeMs() > before + SHORT * 1000 + MARGIN_MS)
+    await writes()
+    expect((await lease()).stopped_vms).toBe(0)
+  })
+})

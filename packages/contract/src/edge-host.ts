@@ -3,7 +3,7 @@ import { z } from 'zod'
 /**
  * The hosts that have joined, from control to an edge: `GET`, server-sent events, authorized by the edge's own
  * credential. Each `event: hosts` contains all of them ({@link edgeHosts}). The first comes at once, the others when a
- * host has come, changed or gone.
+ * host has come, changed, gone, or is lost or heard again.
  */
 export const EDGE_HOSTS_PATH = '/internal/hosts'
 
@@ -17,6 +17,8 @@ export const edgeHost = z.object({
   url: z.string(),
   /** base64: shared by this host's agent and the edges. */
   secret: z.string(),
+  /** Set if no control process hears it, so that an edge does not wait for it. */
+  is_lost: z.boolean().optional(),
 })
 export type EdgeHost = z.infer<typeof edgeHost>
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { EdgeHost } from '@offshoot/contract/edge-host'
 import type pg from 'pg'
 import type { Seal } from '../platform/secrets/seal.ts'
@@ -36,7 +37,7 @@ export class JoinedHosts {
     return this.#forEdges
   }
 
-  /** @param listener called after a host has come, changed or gone. @returns a function that ends that */
+  /** @param listener called after a host has come, changed or gone, or is lost or heard again. @returns a function that ends that */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -65,12 +66,11 @@ export class JoinedHosts {
       const host = { id, url, secret: seal.open(edge_secret) }
       this.#agents.set(id, { host, agent: fleet.addHost(address) })
     }
-    this.#tell([...this.#agents.values()].map(({ host }) => host))
+    this.#tell([...this.#agents.values()].map(({ host, agent }) => (agent.isLost ? { ...host, is_lost: true } : host)))
   }
 
   #tell(hosts: readonly EdgeHost[]): void {
-    const isSame = hosts.length === this.#forEdges.length && hosts.every((host, at) => host === this.#forEdges[at])
-    if (isSame) return
+    if (isDeepStrictEqual(hosts, this.#forEdges)) return
     this.#forEdges = hosts
     for (const listener of this.#listeners) listener()
   }

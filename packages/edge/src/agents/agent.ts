@@ -30,6 +30,8 @@ export class Agent {
   readonly credential: EdgeCredential
   readonly server
   readonly peer: Peer
+  /** According to control, no control process hears its host. */
+  isLost = false
   readonly #pool: Pool
 
   constructor({ url, secret, host }: AgentAddress) {

@@ -13,6 +13,8 @@ const AGENT_AWAY_MS = 10_000
 const RETRY_MS = 100
 /** Milliseconds to open a connection, with TLS. A host that is cut off gives no error. */
 const CONNECT_MS = 5_000
+/** The same for a host that control has not heard for long. The edge may reach it nevertheless. */
+const CONNECT_TO_LOST_MS = 1_000
 /** Maximum characters to read of a refusal. */
 const MAX_REFUSAL_CHARS = 16 * 1024
 
@@ -47,7 +49,8 @@ export interface WantedUpgrade {
 }
 
 /**
- * Opens an upgraded connection to an agent, of which each direction can end alone. Retries while the agent restarts.
+ * Opens an upgraded connection to an agent, of which each direction can end alone. Retries while the agent restarts, but
+ * not if its host is lost.
  * @throws PortRefused, AgentAway, DeadlineExceeded
  */
 export async function openUpgrade(agent: Agent, wanted: WantedUpgrade, deadline: Deadline): Promise<Socket> {
@@ -57,7 +60,7 @@ export async function openUpgrade(agent: Agent, wanted: WantedUpgrade, deadline:
       return await openOnce(agent, wanted, deadline)
     } catch (error) {
       if (!isAway(error)) throw error
-      if (patience.remainingMs === 0) throw new AgentAway(`${agent.url} is away`, { cause: error })
+      if (agent.isLost || patience.remainingMs === 0) throw new AgentAway(`${agent.url} is away`, { cause: error })
     }
     await delay(RETRY_MS)
   }
@@ -71,7 +74,7 @@ function isAway(error: unknown): boolean {
 }
 
 async function openOnce(
-  { url, server, peer }: Agent,
+  { url, server, peer, isLost }: Agent,
   { path, protocol, token, headers }: WantedUpgrade,
   deadline: Deadline,
 ): Promise<Socket> {
@@ -80,7 +83,7 @@ async function openOnce(
   const send = peer.tls === null ? httpRequest : httpsRequest
   const request = send(`${url}${path}`, {
     // The end of one direction must not close the other.
-    createConnection: () => connectInTime(peer),
+    createConnection: () => connectInTime(peer, isLost ? CONNECT_TO_LOST_MS : CONNECT_MS),
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,
@@ -110,10 +113,10 @@ async function openOnce(
   }
 }
 
-function connectInTime(peer: Peer): Socket {
+function connectInTime(peer: Peer, withinMs: number): Socket {
   const socket = connectToPeer(peer, { allowHalfOpen: true })
   const late = () => socket.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
-  const timer = setTimeout(late, CONNECT_MS)
+  const timer = setTimeout(late, withinMs)
   socket.once(peer.tls === null ? 'connect' : 'secureConnect', () => clearTimeout(timer))
   socket.once('close', () => clearTimeout(timer))
   return socket

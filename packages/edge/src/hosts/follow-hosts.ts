@@ -23,6 +23,7 @@ export interface FollowHostsOptions {
 
 interface Followed {
   readonly host: EdgeHost
+  readonly agent: Agent
   readonly leave: () => Promise<void>
 }
 
@@ -64,7 +65,11 @@ async function settle(
     known.delete(id)
     await leave()
   }
-  for (const [id, host] of wanted) if (!known.has(id)) known.set(id, enter(host, options))
+  for (const [id, host] of wanted) {
+    const followed = known.get(id) ?? enter(host, options)
+    followed.agent.isLost = host.is_lost === true
+    known.set(id, followed)
+  }
 }
 
 function enter(host: EdgeHost, { identity, locations, log }: FollowHostsOptions): Followed {
@@ -78,5 +83,5 @@ function enter(host: EdgeHost, { identity, locations, log }: FollowHostsOptions)
     locations.removeAgent(agent)
     await agent.close()
   }
-  return { host, leave }
+  return { host, agent, leave }
 }

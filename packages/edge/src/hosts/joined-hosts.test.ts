@@ -64,6 +64,23 @@ describe('a host that has joined', () => {
     expect((await edge.ask(port)).body).toBe('from afar')
   })
 
+  it('is not waited for if it is lost, also by those who wait already', async () => {
+    const hosts = [await startHost(), await startHost()]
+    const sandboxes = hosts.map(({ agent }) => {
+      const sandbox = randomUUID()
+      agent.add(sandbox)
+      return sandbox
+    })
+    control.tellHosts(hosts.map(({ host }) => host))
+    await until('the edge to follow the hosts', () => hosts.every(({ agent }) => agent.followers === 1))
+    for (const { agent } of hosts) await agent.kill()
+    const [lost, away] = sandboxes.map((sandbox) => edge.ask(80, '/', { headers: { host: edge.host(80, sandbox) } }))
+    control.tellHosts(hosts.map(({ host }, at) => ({ ...host, is_lost: at === 0 })))
+    expect(await Promise.race([lost, away?.then(() => 'the other one')])).toMatchObject({ status: 502 })
+    control.tellHosts(hosts.map(({ host }) => ({ ...host, is_lost: true })))
+    expect(await away).toMatchObject({ status: 502 })
+  })
+
   it('passes on the end of one direction, and a reset', async () => {
     const { agent, host } = await startHost()
     const sandbox = randomUUID()

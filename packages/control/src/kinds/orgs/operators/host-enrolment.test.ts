@@ -219,6 +219,27 @@ describe('a host that joins', () => {
     }
   })
 
+  it('is told to edges as lost while it is, and as before when it is heard again', async () => {
+    const port = await findFreePort()
+    const host = new JoiningHost(`https://127.0.0.1:${port}`)
+    const { body } = await host.join(control, await makeToken())
+    const start = { state: new FakeAgentState(body.host_id), port, tls: host.identity, secret: body.secret }
+    const isReachable = () => control.control.fleet.byId(body.host_id)?.isReachable
+    const toldLost = () => control.control.joinedHosts.forEdges.find(({ id }) => id === body.host_id)?.is_lost
+    const agent = await FakeAgent.start(start)
+    await eventually(isReachable)
+    expect(toldLost()).toBeUndefined()
+    await agent.kill()
+    await eventually(() => isReachable() === false)
+    await harness.pool.query('update agents set lost_at = now() where id = $1', [body.host_id])
+    await eventually(toldLost)
+    const again = await FakeAgent.start(start)
+    await eventually(() => toldLost() === undefined)
+    await again.kill()
+    await call(control.url, 'DELETE', `/v1/admin/hosts/${body.host_id}`, { token: OPERATOR_KEY })
+    expect(control.control.joinedHosts.forEdges.map(({ id }) => id)).not.toContain(body.host_id)
+  })
+
   it('is told to edges, who get a certificate of their own, and to nobody else', async () => {
     const host = new JoiningHost()
     const { body: joined } = await host.join(control, await makeToken())

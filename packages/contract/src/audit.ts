@@ -42,6 +42,9 @@ export const auditAction = z.enum([
   /** An operator drains the sandbox's host, so it is on another host from now on. */
   'sandbox.moved',
   'sandbox.recovered',
+  /** An operator drains the host of the app, or that host or the VM is lost: a version of another host serves now. */
+  'app.moved',
+  'app.recovered',
   /** Belongs to no workspace: an operator changed the labels or the zone of a host. */
   'host.updated',
   /** Belongs to no workspace. The target is the version of the new sealing key. */

@@ -308,6 +308,8 @@ AuditAction: TypeAlias = Literal[
     'host.drained',
     'sandbox.moved',
     'sandbox.recovered',
+    'app.moved',
+    'app.recovered',
     'host.updated',
     'keys.rotated',
     'account.deleted',
@@ -580,7 +582,7 @@ class Stay(TypedDict):
 
 class HostDrain(TypedDict):
     """
-    How far control has moved the sandboxes of a host to other hosts.
+    How far control has moved the sandboxes and the live versions of apps of a host to other hosts.
     """
 
     begun_at: str
@@ -590,13 +592,13 @@ class HostDrain(TypedDict):
     """
     left: int
     """
-    Sandboxes that are still to be moved, with those that move now.
+    Sandboxes and apps that are still to be moved, with those that move now.
     """
     moving: int
     moved: int
     failed: int
     """
-    Sandboxes that could not be moved. Draining again tries them again.
+    Sandboxes and apps that could not be moved. Draining again tries them again.
     """
     staying: int
     """

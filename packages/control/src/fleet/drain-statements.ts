@@ -5,6 +5,10 @@ import { MOVABLE } from './move-statements.ts'
 /** Hosts that one sandbox is offered to in one drain. */
 const MAX_ATTEMPTS = 3
 
+/** SQL: an operator drains the host, and not everything has been tried yet. */
+export const isDraining = (agent: string): string =>
+  `(${agent}.drain_begun_at is not null and ${agent}.drain_ended_at is null)`
+
 /**
  * Begins to drain a host, and cordons it. No row: it is drained already, or gone. A drain that has ended begins anew, and
  * tries again what failed.
@@ -29,15 +33,32 @@ export interface DrainingHost {
   readonly open: number
   /** Sandboxes and databases there that are just being made. */
   readonly creating: number
+  /** Sandboxes there of apps that leave the host. */
+  readonly of_apps: number
 }
+
+/** SQL: the live versions `v` of apps `p` on the host `a`. */
+const LIVE_VERSIONS = `from apps p join app_deployments v on v.id = p.active_deployment_id
+  join sandboxes vs on vs.id = v.sandbox_id and vs.status <> 'failed'`
+const IS_THERE = 'vs.agent_id = a.id'
+/** SQL: a deployment of the app `p` is under way or waits. */
+const IS_DEPLOYED = `exists (select from app_deployments o
+  where o.app_id = p.id and o.status in ('queued', 'building', 'deploying'))`
+/** SQL: the attempts of this drain to build the live version `v` of the app `p` on another host that have failed. */
+const FAILED_VERSIONS = `from app_deployments n where n.app_id = p.id and n.number > v.number and n.cause = 'host_drained'
+  and n.status = 'failed' and n.created_at >= a.drain_begun_at`
+/** SQL: another attempt makes no sense in this drain. */
+const IS_STUCK = `(not ${IS_DEPLOYED} and (p.unplaced_at >= a.drain_begun_at or exists (select ${FAILED_VERSIONS})) is true)`
 
 export const drainingHosts = statement<DrainingHost, []>(
   'draining-hosts',
   `select a.id, a.drain_begun_at as begun_at,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as open,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and (s.status = 'creating'
-        or exists (select from databases d where d.id = s.id and d.status = 'provisioning'))) as creating
-   from agents a where a.drain_begun_at is not null and a.drain_ended_at is null and a.retired_at is null`,
+        or exists (select from databases d where d.id = s.id and d.status = 'provisioning'))) as creating,
+     (select count(*)::int from sandboxes s where s.agent_id = a.id and s.managed_by = 'app' and s.status <> 'failed'
+        and not exists (select ${LIVE_VERSIONS} where ${IS_THERE} and p.id = s.managed_id and ${IS_STUCK})) as of_apps
+   from agents a where ${isDraining('a')} and a.retired_at is null`,
   { notNull: ['begun_at'] },
 )
 
@@ -81,13 +102,18 @@ export const drainProgress = statement<
   [agentId: string]
 >(
   'drain-progress',
-  `select (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as moving,
+  `select (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null)
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_DEPLOYED}) as moving,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
-        and not ${IS_TRIED}) as waiting,
+        and not ${IS_TRIED})
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and not ${IS_DEPLOYED} and not ${IS_STUCK}) as waiting,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.state = 'done'
-        and m.created_at >= a.drain_begun_at) as moved,
+        and m.created_at >= a.drain_begun_at)
+       + (select count(*)::int from app_deployments n where n.from_agent = a.id and n.cause = 'host_drained' and n.was_live
+        and n.created_at >= a.drain_begun_at) as moved,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
-        and ${IS_TRIED}) as failed
+        and ${IS_TRIED})
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_STUCK}) as failed
    from agents a where a.id = $1 and a.drain_begun_at is not null`,
 )
 
@@ -109,8 +135,9 @@ export const stayingObjects = statement<StayingObject & { readonly total: number
      select 'sandbox', id::text, workspace_id, 'it has a volume' from sandboxes
      where agent_id = $1 and managed_by is null and volumes <> '[]' and status <> 'failed'
      union
-     select managed_by, managed_id::text, workspace_id, 'versions of apps run where they were built'
-     from sandboxes where agent_id = $1 and managed_by = 'app' and status <> 'failed'
+     select 'app', p.id::text, p.workspace_id, coalesce((select 'it could not be built on another host: ' || n.error
+       ${FAILED_VERSIONS} order by n.number desc limit 1), 'no other host has room for it')
+     ${LIVE_VERSIONS} join agents a on ${IS_THERE} where a.id = $1 and (${IS_STUCK} or a.drain_ended_at is not null)
      union all
      select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
      union all

@@ -17,7 +17,7 @@ import type * as kinds_apps_certificates_certificate_statements from '../kinds/a
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
 import type * as kinds_apps_certificates_own_certificate_statements from '../kinds/apps/certificates/own-certificate-statements.ts'
 import type * as kinds_apps_dependency_cache_tree_statements from '../kinds/apps/dependency-cache/tree-statements.ts'
-import type * as kinds_apps_deploying_replace_lost from '../kinds/apps/deploying/replace-lost.ts'
+import type * as kinds_apps_deploying_replacement_statements from '../kinds/apps/deploying/replacement-statements.ts'
 import type * as kinds_apps_deploying_unnamed_statements from '../kinds/apps/deploying/unnamed-statements.ts'
 import type * as kinds_apps_deployments_build_log_statements from '../kinds/apps/deployments/build-log-statements.ts'
 import type * as kinds_apps_domains_app_domain_statements from '../kinds/apps/domains/app-domain-statements.ts'
@@ -117,7 +117,7 @@ export type Of_fleet_copy_statements = [
 export type Of_fleet_drain_statements = [
   Assert<Agreement<typeof fleet_drain_statements.beginDrain, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_drain_statements.cancelDrain, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_drain_statements.drainingHosts, { "id": string; "begun_at": Date; "open": Computed<number>; "creating": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_drain_statements.drainingHosts, { "id": string; "begun_at": Date; "open": Computed<number>; "creating": Computed<number>; "of_apps": Computed<number> }, []>>,
   Assert<Agreement<typeof fleet_drain_statements.drainableSandboxes, { "id": string; "workspace_id": string; "template": string; "tried": Computed<readonly string[]> }, [string, number]>>,
   Assert<Agreement<typeof fleet_drain_statements.endDrain, { "id": string }, [string, string | Date]>>,
   Assert<Agreement<typeof fleet_drain_statements.drainProgress, { "moving": Computed<number>; "waiting": Computed<number>; "moved": Computed<number>; "failed": Computed<number> }, [string]>>,
@@ -275,9 +275,15 @@ export type Of_kinds_apps_dependency_cache_tree_statements = [
   Assert<Agreement<typeof kinds_apps_dependency_cache_tree_statements.countTrees, { "status": string; "count": Computed<number> }, []>>,
 ]
 
-export type Of_kinds_apps_deploying_replace_lost = [
-  Assert<Agreement<typeof kinds_apps_deploying_replace_lost.lostVersions, { "id": string; "port": number; "git_ref": string; "git_commit": string | null; "origin_id": string }, [number]>>,
-  Assert<Agreement<typeof kinds_apps_deploying_replace_lost.hasLiveVersions, { "found": Computed<boolean> }, []>>,
+export type Of_kinds_apps_deploying_replacement_statements = [
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.replaceableVersions, { "id": string; "deployment_id": string; "cause": Computed<string> }, [number, boolean]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.queueReplacement, { "id": string; "from_agent": string | null }, [string, string, string, string]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.stillToReplace, { "id": string }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.dropReplacement, {  }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.noteUnplacedApps, { "id": string }, []>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.releaseDrainedVersions, { "id": string }, []>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.disownDrainedTrees, {  }, []>>,
+  Assert<Agreement<typeof kinds_apps_deploying_replacement_statements.hasLiveVersions, { "found": Computed<boolean> }, []>>,
 ]
 
 export type Of_kinds_apps_deploying_unnamed_statements = [
@@ -332,10 +338,10 @@ export type Of_kinds_apps_model_app_statements = [
 export type Of_kinds_apps_model_deployment_statements = [
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.lockApp, { "id": string; "active_deployment_id": string | null }, [string]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.supersedeQueued, {  }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.insertDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string, string, string, string, number]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.insertDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string, string, string, string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.deploymentOfApp, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.previousDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.claimDeployments, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [number, number]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.hasOpenDeployments, { "found": Computed<boolean> }, []>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.stillWanted, { "id": string }, [readonly string[], number]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.nameSandbox, { "id": string }, [string, number, string]>>,
@@ -344,11 +350,11 @@ export type Of_kinds_apps_model_deployment_statements = [
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.setSticky, { "id": string }, [string, number, boolean]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.setDeploying, { "id": string }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.failDeployment, { "id": string }, [string, number, string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setLive, { "app_id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.setLive, { "app_id": string; "agent_id": Computed<string> }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.supersedeActive, {  }, [string, string]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.activate, {  }, [string, string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.cancelDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
-  Assert<Agreement<typeof kinds_apps_model_deployment_statements.draining, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "created_at": Date; "started_at": Date | null; "finished_at": Date | null; "is_over": Computed<boolean> }, [string, number]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.cancelDeployment, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null }, [string]>>,
+  Assert<Agreement<typeof kinds_apps_model_deployment_statements.draining, { "id": string; "app_id": string; "status": string; "git_ref": string; "git_commit": string | null; "origin_id": string; "sandbox_id": string | null; "port": number; "error": string | null; "attempts": number; "cause": string | null; "from_agent": string | null; "created_at": Date; "started_at": Date | null; "finished_at": Date | null; "is_over": Computed<boolean>; "is_replaced": Computed<boolean> }, [string, number]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.setDrained, {  }, [string]>>,
   Assert<Agreement<typeof kinds_apps_model_deployment_statements.letOldVersionsGo, {  }, []>>,
 ]

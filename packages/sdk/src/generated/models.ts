@@ -194,7 +194,7 @@ export interface components {
      * @description All actions that the audit log records.
      * @enum {string}
      */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /**
      * @description What the target of an entry is.
      * @enum {string}
@@ -457,18 +457,18 @@ export interface components {
       /** @description `null` if no operator drains it, or has drained it since it was last uncordoned. */
       drain: components["schemas"]["HostDrain"] | null;
     };
-    /** @description How far control has moved the sandboxes of a host to other hosts. */
+    /** @description How far control has moved the sandboxes and the live versions of apps of a host to other hosts. */
     HostDrain: {
       begunAt: string;
       /** @description When everything that can move had been tried; `null` before. */
       endedAt: string | null;
-      /** @description Sandboxes that are still to be moved, with those that move now. */
+      /** @description Sandboxes and apps that are still to be moved, with those that move now. */
       left: number;
       moving: number;
       moved: number;
-      /** @description Sandboxes that could not be moved. Draining again tries them again. */
+      /** @description Sandboxes and apps that could not be moved. Draining again tries them again. */
       failed: number;
-      /** @description How many objects stay on the host, with the sandboxes that could not be moved. */
+      /** @description How many objects stay on the host, with those that could not be moved. */
       staying: number;
       /** @description The first of them, at most MAX_STAYING_SHOWN. */
       stays: {

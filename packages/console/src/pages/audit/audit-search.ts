@@ -87,6 +87,8 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.drained': false,
   'sandbox.moved': true,
   'sandbox.recovered': true,
+  'app.moved': true,
+  'app.recovered': true,
   'host.updated': false,
   'keys.rotated': false,
   'account.deleted': false,

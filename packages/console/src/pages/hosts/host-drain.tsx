@@ -28,7 +28,7 @@ export function HostDrain({ host: { id, state } }: { readonly host: Host }) {
     confirm({
       title: 'Drain this host?',
       description:
-        'Its sandboxes hibernate and move to other hosts, where they wake again. Nothing new starts here. Volumes, databases and apps stay.',
+        'Its sandboxes and databases hibernate and move to other hosts, where they wake again. Its apps are built there. Nothing new starts here. Volumes stay.',
       action: 'Drain',
       run: async () => {
         await api.request('POST /v1/admin/hosts/{id}/drain', { path: { id } })

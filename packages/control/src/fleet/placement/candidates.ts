@@ -48,6 +48,16 @@ export function isWilling({ isReachable, info }: Candidate): boolean {
   return isReachable && info.disk?.state !== 'refusing'
 }
 
+/** Share of a VM's memory that an agent wants to be free before it starts the VM (agent/sandbox/model/admission.ts). */
+const EARLY_SHARE = 0.25
+
+/** Whether it may have memory for a VM of the template. The agent decides when it is asked. */
+export function mayHaveRoom({ info, promisedMib }: Candidate, templateName: string): boolean {
+  const size = info.templates.find(({ name }) => name === templateName)?.memory_mb
+  const { available, committed, commit_limit: limit } = info.memory_mib
+  return size !== undefined && available - promisedMib >= size * EARLY_SHARE && limit - committed - promisedMib >= size
+}
+
 /** Each agent is scored once, so chance cannot make the order inconsistent. */
 function scoreOf(mib: number, chance: number): number {
   return mib - Math.abs(mib) * CHANCE * chance

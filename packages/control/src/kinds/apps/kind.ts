@@ -17,7 +17,7 @@ import { addOrderFailures } from './certificates/own-certificate.ts'
 import { settleOldVersions, unnamedSandboxes } from './deploying/old-versions.ts'
 import type { RunDeployment } from './model/deployer.ts'
 import { runDeployment } from './deploying/run-deployment.ts'
-import { replaceLostVersions } from './deploying/replace-lost.ts'
+import { replaceVersions } from './deploying/replace-versions.ts'
 import { deploymentRoutes } from './deployments/deployment-routes.ts'
 import { gitProviderRoutes } from './git-provider/git-provider-routes.ts'
 import { removeOldGitRows } from './git-provider/git-provider-statements.ts'
@@ -72,7 +72,7 @@ export const apps: Kind<AppsContext> = {
         recurring('settle-trees', 1_000, () => settleTrees(control, log)),
         recurring('settle-instances', 1_000, () => settleInstances(control, log)),
         recurring('check-instances', 5_000, () => replaceUnhealthy(control, log)),
-        recurring('replace-lost-versions', 2_000, () => replaceLostVersions(pool, log)),
+        { name: 'replace-lost-versions', recur: () => replaceVersions(control) },
         recurring('settle-visibility', 5_000, async () => {
           await settleVisibility(control, null)
           return false

@@ -23,6 +23,8 @@ export interface CreateRequest {
   readonly body: CreateSandboxBody
   /** The feature that owns the sandbox, with the id of its resource. Absent: the sandbox is the workspace's own. */
   readonly manager?: Manager
+  /** It takes the place of a sandbox that still counts, so the workspace's quota does not count it. */
+  readonly isReplacement?: boolean
   /** The requesting caller; absent for a feature's sandbox. */
   readonly caller?: Caller
   /** Replaces the source that the body names. */
@@ -40,7 +42,12 @@ export async function createSandbox(control: SandboxesContext, request: CreateRe
   const { id, workspaceId, body, manager } = request
   const source = request.source ?? (await bootSource(control, workspaceId, body, request.caller ?? null))
   const { template, nodes } = source
-  const wanted = { ids: [id], cpu: template.cpu, memoryMib: template.memory_mb }
+  const wanted = {
+    ids: [id],
+    cpu: template.cpu,
+    memoryMib: template.memory_mb,
+    isReplacement: request.isReplacement === true,
+  }
   const insert = (on: Queryable) =>
     insertCreating(
       on,

@@ -35,6 +35,7 @@ type Noun<Action extends string> = Action extends `${infer First}.${string}` ? F
 /** The kind of the target, by the first word of the action. */
 const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   token: 'token',
+  app: 'app',
   org: 'org',
   invitation: 'invitation',
   member: 'user',

@@ -128,12 +128,17 @@ create table "app_deployments" (
   started_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   is_sticky boolean not null default false,
+  cause text,
+  from_agent text,
+  constraint app_deployments_cause_check CHECK ((cause = ANY (ARRAY['sandbox_lost'::text, 'host_lost'::text, 'host_drained'::text]))),
   constraint app_deployments_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'building'::text, 'deploying'::text, 'live'::text, 'failed'::text, 'superseded'::text]))),
   constraint app_deployments_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(id) ON DELETE CASCADE,
   constraint app_deployments_pkey PRIMARY KEY (id)
 );
 
 CREATE INDEX app_deployments_draining_idx ON public.app_deployments USING btree (drain_until) WHERE (drain_until IS NOT NULL);
+
+CREATE INDEX app_deployments_from_idx ON public.app_deployments USING btree (from_agent, created_at) WHERE (from_agent IS NOT NULL);
 
 CREATE INDEX app_deployments_newest_idx ON public.app_deployments USING btree (app_id, number DESC);
 
@@ -230,6 +235,7 @@ create table "apps" (
   parent_id uuid,
   pull_number integer,
   visibility text not null default 'public'::text,
+  unplaced_at timestamp(3) with time zone,
   constraint apps_visibility_check CHECK ((visibility = ANY (ARRAY['public'::text, 'private'::text]))),
   constraint apps_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES apps(id) ON DELETE SET NULL,
   constraint apps_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,

@@ -18,16 +18,20 @@ export interface TreeRow {
 const COLUMNS = 't.id, t.workspace_id, t.agent_id, t.key'
 const IS_YOUNG = `t.created_at > now() - interval '${KEPT_DAYS} days'`
 
+/** SQL: something new may start on the host of the tree `t`. */
+const IS_USABLE = `exists (select from agents h where h.id = t.agent_id and h.retired_at is null and h.lost_at is null
+     and h.drain_begun_at is null)`
+
 /** The tree from which a build of the app may start. */
 export const treeOfApp = statement<TreeRow, [appId: string]>(
   'tree-of-app',
-  `select ${COLUMNS} from app_trees t where t.app_id = $1 and t.status = 'ready' and ${IS_YOUNG}`,
+  `select ${COLUMNS} from app_trees t where t.app_id = $1 and t.status = 'ready' and ${IS_YOUNG} and ${IS_USABLE}`,
 )
 
-/** Disowns the app's tree, unless it is the same. Call it while holding the app's lock. */
+/** Disowns the app's tree, unless it is the same and can be used. Call it while holding the app's lock. */
 export const disownOtherTree = statement<never, [appId: string, key: string]>(
   'disown-other-tree',
-  `update app_trees t set app_id = null where t.app_id = $1 and not (t.key = $2 and ${IS_YOUNG})`,
+  `update app_trees t set app_id = null where t.app_id = $1 and not (t.key = $2 and ${IS_YOUNG} and ${IS_USABLE})`,
 )
 
 /** Call it after {@link disownOtherTree}. No row: the app already has this tree, or it is being created. */

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { serviceActor } from '../../../platform/audit/actor.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
+import type { AppRow } from '../model/app-row.ts'
 import type { AppsContext } from '../model/apps-context.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import type { DeploymentRow } from '../model/deployment-row.ts'
@@ -12,7 +16,8 @@ import { NoLongerWanted } from '../project/deploy-failure.ts'
  */
 export async function makeLive(
   { database }: AppsContext,
-  { id, app_id: appId }: DeploymentRow,
+  { id: appId, workspace_id: workspaceId }: Pick<AppRow, 'id' | 'workspace_id'>,
+  { id, cause, from_agent: from }: DeploymentRow,
   creator: number,
 ): Promise<void> {
   await transaction(database.pool, async (client) => {
@@ -23,5 +28,12 @@ export async function makeLive(
     if (live === undefined) throw new NoLongerWanted()
     await activate(client, appId, id)
     await drainOthers(client, appId, id)
+    if (cause === null) return
+    await recordAuditEvent(client, serviceActor(randomUUID()), {
+      workspaceId,
+      action: cause === 'host_drained' ? 'app.moved' : 'app.recovered',
+      target: appId,
+      details: { deployment_id: id, cause, from, to: live.agent_id },
+    })
   })
 }

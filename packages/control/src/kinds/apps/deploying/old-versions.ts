@@ -3,11 +3,11 @@ import type { Logger } from 'pino'
 import type { Remover } from '../../../fleet/agent-or-retired.ts'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { move } from '../../../fleet/sandbox-calls.ts'
-import type { DeploymentRow } from '../model/deployment-row.ts'
-import { draining, letOldVersionsGo, setDrained } from '../model/deployment-statements.ts'
+import { draining, type DrainingVersion, letOldVersionsGo, setDrained } from '../model/deployment-statements.ts'
 import { inPages } from '../../../platform/db/pages.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
 import { liveAgent, subjectOf } from '../../../fleet/live-agent.ts'
+import type { SandboxRow } from '../../../fleet/sandbox-row.ts'
 import { removeSandbox } from '../../sandboxes/model/remove-sandbox.ts'
 import { sandboxById } from '../../sandboxes/model/sandbox-statements.ts'
 import { isQuiet } from './is-quiet.ts'
@@ -32,19 +32,24 @@ export async function settleOldVersions(remover: Remover, log: Logger): Promise<
   return isDraining
 }
 
-async function putToSleep(remover: Remover, row: DeploymentRow & { readonly is_over: boolean }): Promise<void> {
+async function putToSleep(remover: Remover, row: DrainingVersion): Promise<void> {
   const { pool } = remover.database
   const [sandbox] = row.sandbox_id === null ? [] : await sandboxById(pool, row.sandbox_id)
   if (sandbox?.status === 'running') {
+    const isReachable = remover.fleet.byId(sandbox.agent_id)?.isReachable === true
     // Put off without a word: one whose agent is away delays no other.
-    if (remover.fleet.byId(sandbox.agent_id)?.isReachable !== true) return
-    if (!row.is_over && !(await isQuiet(remover, sandbox))) return
-    await move(liveAgent(remover, sandbox), subjectOf(sandbox, randomUUID()), 'hibernate').catch((error: unknown) => {
-      // The sandbox is paused or gone, so there is nothing to hibernate.
-      if (!(error instanceof AgentRefused) || (error.status !== 404 && error.status !== 409)) throw error
-    })
+    if (!isReachable && !(row.is_over && row.is_replaced)) return
+    if (isReachable && !row.is_over && !(await isQuiet(remover, sandbox))) return
+    if (!row.is_replaced) await hibernate(remover, sandbox)
   }
   await setDrained(pool, row.id)
+}
+
+async function hibernate(remover: Remover, sandbox: SandboxRow): Promise<void> {
+  await move(liveAgent(remover, sandbox), subjectOf(sandbox, randomUUID()), 'hibernate').catch((error: unknown) => {
+    // The sandbox is paused or gone, so there is nothing to hibernate.
+    if (!(error instanceof AgentRefused) || (error.status !== 404 && error.status !== 409)) throw error
+  })
 }
 
 /**

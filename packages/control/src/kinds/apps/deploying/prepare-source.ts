@@ -103,6 +103,7 @@ async function makeSandbox(
     workspaceId: app.workspace_id,
     requestId,
     manager: { by: 'app', id: app.id },
+    isReplacement: row.cause !== null,
     body: createSandboxBody.parse({
       template: APP_TEMPLATE,
       persistent: true,

@@ -4,7 +4,7 @@ import { AgentRefused, AgentUnreachable } from '../../../fleet/agent-failure.ts'
 import { openEnvironment } from '../model/app-environment.ts'
 import { appById } from '../model/app-statements.ts'
 import type { AppsContext } from '../model/apps-context.ts'
-import type { DeploymentRow } from '../model/deployment-row.ts'
+import type { DeploymentRow, ReplacementCause } from '../model/deployment-row.ts'
 import { failDeployment, MAX_ATTEMPTS, setDeploying, setSticky } from '../model/deployment-statements.ts'
 import { keepTree } from '../dependency-cache/keep-tree.ts'
 import { disownTree } from '../dependency-cache/tree-statements.ts'
@@ -15,9 +15,17 @@ import { type Deploying, mustBeOurs } from '../project/deploying.ts'
 import { lastWords } from '../project/last-words.ts'
 import { makeLive } from './make-live.ts'
 import { type Prepared, prepareSource } from './prepare-source.ts'
+import { dropReplacement, stillToReplace } from './replacement-statements.ts'
 import { buildEnvironment } from './start-app.ts'
 import { startVersion } from './start-version.ts'
 import { wakeVersion } from './wake-version.ts'
+
+/** The first line of a replacement's build log. */
+const WHY: Readonly<Record<ReplacementCause, string>> = {
+  sandbox_lost: 'the sandbox of the live version is gone: it is built again',
+  host_lost: 'the host of the live version is lost: it is built again on another one',
+  host_drained: 'the host of the live version is drained: it is built on another one',
+}
 
 /**
  * Runs one deployment from its claim to its end. The row always gets the result: `live`, or `failed` with the reason.
@@ -44,6 +52,15 @@ export async function runDeployment(
     if (app === undefined) throw new NoLongerWanted()
     if (row.attempts > MAX_ATTEMPTS) throw new DeployFailure('the service was interrupted each time it was tried')
     if (row.attempts > 1) log.say('the service was interrupted: from the beginning')
+    if (row.cause !== null) {
+      log.say(WHY[row.cause])
+      const [wanted] = await stillToReplace(pool, app.id)
+      if (wanted === undefined) {
+        log.say('that is not necessary any more: the live version can stay where it is')
+        await dropReplacement(pool, row.id, creator)
+        return
+      }
+    }
     await deploy({ control, app, row, creator, log, deadline })
   } catch (error) {
     // The process stops or has lost its claim, so another one continues with the row.
@@ -61,13 +78,13 @@ export async function runDeployment(
 }
 
 async function deploy(deploying: Deploying): Promise<void> {
-  const { control, row, creator, log } = deploying
+  const { control, app, row, creator, log } = deploying
   const isRollback = row.origin_id !== row.id
   const woken = isRollback ? await wakeVersion(deploying) : null
   if (woken === null) await buildAndStart(deploying)
   log.say('live')
   await log.close()
-  await makeLive(control, row, creator)
+  await makeLive(control, app, row, creator)
 }
 
 async function buildAndStart(deploying: Deploying): Promise<void> {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { PORT_STREAM_PROTOCOL } from '@offshoot/contract/port-stream'
 import { EDGE_APPS_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import type { AppId, WorkspaceId } from '@offshoot/contract/ids'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { edgeApps } from '../edge-app-statements.ts'
@@ -267,8 +268,9 @@ describe('instances of an app', () => {
     await tell(2)
     const [, second] = await untilServedBy(2)
     const next = await liveVersion(app.id, 'deploying')
-    const row = { id: next.deploymentId, app_id: app.id } as unknown as DeploymentRow
-    await makeLive(control.control, row, control.control.lock.number)
+    const row = { id: next.deploymentId, cause: null } as unknown as DeploymentRow
+    const of = { id: app.id as AppId, workspace_id: tenant.workspaceId as WorkspaceId }
+    await makeLive(control.control, of, row, control.control.lock.number)
     expect(await serving()).toEqual([next.sandboxId])
     await untilGone(second)
     await tell(2)

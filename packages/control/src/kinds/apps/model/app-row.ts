@@ -64,11 +64,12 @@ const COLUMNS = [
 
 /**
  * The status of an app, for a table or alias named `apps`: that of the serving sandbox, else that of the newest
- * deployment.
+ * deployment. The sandbox of a lost host serves nobody.
  */
 export const APP_STATUS = `coalesce(
   (select case s.status when 'running' then 'running' when 'hibernated' then 'hibernated' when 'paused' then 'hibernated' end
-   from app_deployments d join sandboxes s on s.id = d.sandbox_id where d.id = apps.active_deployment_id),
+   from app_deployments d join sandboxes s on s.id = d.sandbox_id join agents h on h.id = s.agent_id and h.lost_at is null
+   where d.id = apps.active_deployment_id),
   (select case when d.status in ('queued', 'building', 'deploying') then 'building' else 'error' end
    from app_deployments d where d.app_id = apps.id order by d.number desc limit 1),
   'created')`

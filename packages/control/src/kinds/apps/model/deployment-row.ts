@@ -1,6 +1,9 @@
 import type { Deployment, DeploymentStatus } from '@offshoot/contract/deployment'
 import type { AppId, DeploymentId, SandboxId } from '@offshoot/contract/ids'
 
+/** Why control replaces a live version by itself: its VM or its host is gone, or an operator drains the host. */
+export type ReplacementCause = 'sandbox_lost' | 'host_lost' | 'host_drained'
+
 /** A row of `app_deployments`. */
 export interface DeploymentRow {
   readonly id: DeploymentId
@@ -16,6 +19,10 @@ export interface DeploymentRow {
   readonly error: string | null
   /** How often a process has started the deployment. */
   readonly attempts: number
+  /** `null`: somebody has asked for the deployment. */
+  readonly cause: ReplacementCause | null
+  /** The host of the version that it replaces; `null` without a cause, or if that is unknown. */
+  readonly from_agent: string | null
   readonly created_at: Date
   readonly started_at: Date | null
   readonly finished_at: Date | null
@@ -32,6 +39,8 @@ const COLUMNS = [
   'port',
   'error',
   'attempts',
+  'cause',
+  'from_agent',
   'created_at',
   'started_at',
   'finished_at',

@@ -1,5 +1,6 @@
 import { hasNoCreator, isAlive } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
+import { isDraining } from '../../../fleet/drain-statements.ts'
 import { DEPLOYMENT_COLUMNS, type DeploymentRow } from './deployment-row.ts'
 
 /** Attempts of a deployment: one more if its process died. */
@@ -48,7 +49,7 @@ export const previousDeployment = statement<DeploymentRow, [appId: string]>(
 
 /**
  * Claims queued deployments, and those whose process has ended, for the process with the number `creator`: one per app
- * at a time. The sandbox of an interrupted attempt becomes an orphan.
+ * at a time. Those that somebody waits for come first. The sandbox of an interrupted attempt becomes an orphan.
  */
 export const claimDeployments = statement<DeploymentRow, [limit: number, creator: number]>(
   'claim-deployments',
@@ -58,7 +59,7 @@ export const claimDeployments = statement<DeploymentRow, [limit: number, creator
        and (d.status = 'queued' and not exists (
            select from app_deployments o where o.app_id = d.app_id and o.status in ('building', 'deploying'))
          or d.status in ('building', 'deploying') and ${hasNoCreator('d')})
-     order by d.number limit $1 for update of apps, d skip locked
+     order by d.cause is not null, d.number limit $1 for update of apps, d skip locked
    )
    update app_deployments d set status = 'building', creator = $2, attempts = attempts + 1, sandbox_id = null,
      started_at = coalesce(started_at, now())
@@ -90,7 +91,9 @@ export const nameSandbox = statement<{ id: string }, [id: string, creator: numbe
   `update app_deployments d set sandbox_id = $3 where ${MINE} returning id`,
 )
 
-/** Takes over the hibernated sandbox of the same build. No row: there is none. */
+/**
+ * Takes over the hibernated sandbox of the same build. No row: there is none, or its host is lost or drained.
+ */
 export const takeSandbox = statement<{ sandbox_id: string; port: number }, [id: string, creator: number]>(
   'take-deployment-sandbox',
   `with kept as (
@@ -98,6 +101,7 @@ export const takeSandbox = statement<{ sandbox_id: string; port: number }, [id: 
      from app_deployments k
      join app_deployments o on o.id = $1 and o.origin_id = k.origin_id and k.id <> o.id
      join sandboxes s on s.id = k.sandbox_id and s.status in ('running', 'hibernated')
+     join agents h on h.id = s.agent_id and h.lost_at is null and not ${isDraining('h')}
      where k.status = 'superseded' order by k.number desc limit 1 for update of k
    ), left_behind as (
      update app_deployments k set sandbox_id = null, drain_until = null from kept where k.id = kept_id
@@ -133,9 +137,10 @@ export const failDeployment = statement<{ id: string }, [id: string, creator: nu
 )
 
 /** Call it in one transaction with {@link supersedeActive} and {@link activate}. */
-export const setLive = statement<{ app_id: string }, [id: string, creator: number]>(
+export const setLive = statement<{ app_id: string; agent_id: string | null }, [id: string, creator: number]>(
   'set-live',
-  `update app_deployments d set status = 'live', was_live = true, finished_at = now() where ${MINE} returning app_id`,
+  `update app_deployments d set status = 'live', was_live = true, finished_at = now() where ${MINE}
+   returning app_id, (select s.agent_id from sandboxes s where s.id = d.sandbox_id) as agent_id`,
 )
 
 export const supersedeActive = statement<never, [appId: string, id: string]>(
@@ -159,10 +164,21 @@ export const cancelDeployment = statement<DeploymentRow, [id: string]>(
    where d.id = $1 and d.status in ('queued', 'building', 'deploying') returning ${DEPLOYMENT_COLUMNS}`,
 )
 
+/** SQL: the build of the superseded version `d` is live again, in another sandbox. */
+const IS_REPLACED = `exists (select from app_deployments n
+     where n.app_id = d.app_id and n.origin_id = d.origin_id and n.status = 'live')`
+
+export interface DrainingVersion extends DeploymentRow {
+  /** It had its time to finish its requests. */
+  readonly is_over: boolean
+  /** Its build is live again in another sandbox, so nothing needs this one any more. */
+  readonly is_replaced: boolean
+}
+
 /** Superseded versions that may still be answering requests: a page of them, by id. */
-export const draining = statement<DeploymentRow & { is_over: boolean }, [afterId: string, limit: number]>(
+export const draining = statement<DrainingVersion, [afterId: string, limit: number]>(
   'draining-deployments',
-  `select ${DEPLOYMENT_COLUMNS}, d.drain_until <= now() as is_over from app_deployments d
+  `select ${DEPLOYMENT_COLUMNS}, d.drain_until <= now() as is_over, ${IS_REPLACED} as is_replaced from app_deployments d
    where d.drain_until is not null and d.status = 'superseded' and d.id > $1 order by d.id limit $2`,
 )
 
@@ -171,11 +187,14 @@ export const setDrained = statement<never, [id: string]>(
   `update app_deployments set drain_until = null where id = $1 and status = 'superseded'`,
 )
 
-/** Releases the sandboxes of versions older than the kept ones, which become orphans. */
+/**
+ * Releases the sandboxes of versions older than the kept ones, and of builds that are live in another sandbox. They
+ * become orphans.
+ */
 export const letOldVersionsGo = statement<never, []>(
   'let-old-versions-go',
   `update app_deployments d set sandbox_id = null, drain_until = null
    where d.sandbox_id is not null and d.status = 'superseded' and d.drain_until is null
-     and (select count(*) from app_deployments n where n.app_id = d.app_id and n.status = 'superseded'
-       and n.sandbox_id is not null and n.number > d.number) >= ${KEPT_VERSIONS}`,
+     and (${IS_REPLACED} or (select count(*) from app_deployments n where n.app_id = d.app_id and n.status = 'superseded'
+       and n.sandbox_id is not null and n.number > d.number) >= ${KEPT_VERSIONS})`,
 )

@@ -16,6 +16,8 @@ export interface Wanted {
   readonly cpu: number
   /** MiB of each. */
   readonly memoryMib: number
+  /** They take the place of others that still count, so they need no room in the quota. */
+  readonly isReplacement?: boolean
 }
 
 export interface Admitted<T> {
@@ -27,7 +29,7 @@ export interface Admitted<T> {
 /**
  * Inserts the rows of new sandboxes if the workspace's quota allows them. A concurrent insert of the same workspace
  * waits for the account's row and then counts the rows of the others, so no cap is ever exceeded. A plan without caps
- * needs no lock.
+ * needs no lock, and neither does a replacement.
  *
  * @throws ApiError 402, 429
  */
@@ -40,7 +42,9 @@ export async function admitSandboxes<T>(
   const account = await accountOfWorkspace(pool, workspaceId, config.limits.default_plan)
   throwIfRefused(account)
   const plan = PLANS[account.plan]
-  if (!hasCaps(plan)) return { inserted: await insert(pool), limits: plan.sandboxLimits }
+  if (wanted.isReplacement === true || !hasCaps(plan)) {
+    return { inserted: await insert(pool), limits: plan.sandboxLimits }
+  }
   return creates.run(workspaceId, () =>
     transaction(pool, async (client) => {
       const { sandboxLimits: limits } = await planWith(client, workspaceId, wanted)

@@ -1,6 +1,9 @@
 import { statement } from '../../../platform/db/statement.ts'
 import { VISIBLE_TO_TENANTS } from '../../../fleet/sandbox-row.ts'
 
+/** SQL: the VM of an app on a lost host. Control replaces it, so both together count once. */
+const IS_LOST = `managed_by = 'app' and agent_id in (select id from agents where lost_at is not null)`
+
 /** What a workspace currently holds. */
 export interface Holdings {
   /** Sandboxes that hold a slot on their agent: all except the failed ones. */
@@ -14,7 +17,7 @@ export const holdingsOf = statement<Holdings, [workspaceId: string]>(
   'holdings-of',
   `select held.*, recent.created_last_hour from
      (select count(*) as active, coalesce(sum(cpu), 0) as cpu, coalesce(sum(memory_mb), 0) as memory_mib
-      from sandboxes where workspace_id = $1 and status <> 'failed' and ${VISIBLE_TO_TENANTS}) held,
+      from sandboxes where workspace_id = $1 and status <> 'failed' and ${VISIBLE_TO_TENANTS} and (${IS_LOST}) is not true) held,
      (select count(*) as created_last_hour from sandbox_creates
       where workspace_id = $1 and created_at > now() - interval '1 hour') recent`,
 )

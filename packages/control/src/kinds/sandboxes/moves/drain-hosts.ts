@@ -47,7 +47,7 @@ async function drain(control: SandboxesContext, host: DrainingHost, source: Agen
     if (best === undefined) await recordUnplaced(pool, sandbox.id, host.id, NO_HOST)
     else await beginMove(pool, sandbox.id, host.id, best.info.agent_id)
   }
-  if (next.length === 0 && host.open === 0 && host.creating === 0) await end(control, host)
+  if (next.length === 0 && host.open + host.creating + host.of_apps === 0) await end(control, host)
 }
 
 async function end({ database }: SandboxesContext, { id, begun_at: begunAt }: DrainingHost): Promise<void> {

@@ -10,7 +10,7 @@ import { until } from '../tests/setup/until.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
 /** Port of the benches' git server; fixed, because the network exception names it. */
-const GIT_PORT = 18_418
+export const GIT_PORT = 18_418
 const DEPLOY_MS = 60_000
 /** Milliseconds to install the packages of a small app under emulation, twice in parallel. */
 const INSTALL_MS = 180_000

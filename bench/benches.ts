@@ -6,6 +6,7 @@ import { consoleEventToPage, consoleFirstPaint, consoleTerminalPrompt, lineageFr
 import { idleDensity } from './density-benches.ts'
 import { e2bFirstOutput } from './e2b-benches.ts'
 import { eventsFanout, idleFollowers } from './event-benches.ts'
+import { failover } from './failover-bench.ts'
 import { fleetOf1000 } from './fleet-benches.ts'
 import { fork, forkTree, lifecycle, snapshot } from './fork-benches.ts'
 import { hibernateAgain } from './hibernate-again-bench.ts'
@@ -118,6 +119,13 @@ export const benches: readonly Bench[] = [
   {
     names: ['wake_on_other_host_ms', 'move_with_bake_s', 'move_with_bake_mib', 'move_s', 'move_mib', 'drain_host_s'],
     run: async () => moves(),
+    withinMs: 4 * BENCH_MS,
+    isStandalone: true,
+    isOnRequest: true,
+  },
+  {
+    names: ['failover_to_serving_s', 'drain_app_s'],
+    run: async () => failover(),
     withinMs: 4 * BENCH_MS,
     isStandalone: true,
     isOnRequest: true,

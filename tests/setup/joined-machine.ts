@@ -15,8 +15,10 @@ const command = promisify(execFile)
 const repository = resolve(import.meta.dirname, '../..')
 /** The name that the certificate of the TLS proxy is for. */
 const API = 'api.example'
-const FIRST = '10.98.0.1'
-const SECOND = '10.98.0.2'
+/** Each process has its own network, so that several may run on one machine. */
+const NETWORK = `10.98.${process.pid % 256}`
+const FIRST = `${NETWORK}.1`
+const SECOND = `${NETWORK}.2`
 const PATIENCE_MS = 300_000
 
 function ip(line: string) {
@@ -31,10 +33,13 @@ export class JoinedMachine {
   readonly dataDir: string
   readonly address = SECOND
   readonly #name = `ofj${process.pid}`
+  readonly #env: NodeJS.ProcessEnv
   #proxy: Server | undefined
   #up: ChildProcess | undefined
 
-  constructor() {
+  /** @param env of `bin/up` there */
+  constructor(env: NodeJS.ProcessEnv = {}) {
+    this.#env = env
     this.dataDir = join(repository, '.offshoot/tests', `joined-${process.pid}`)
   }
 
@@ -97,6 +102,7 @@ export class JoinedMachine {
       OFFSHOOT_POOL_MIB: '0',
       OFFSHOOT_TEMPLATES: 'minimal',
       NODE_EXTRA_CA_CERTS: this.#authorityPath,
+      ...this.#env,
     }
   }
 

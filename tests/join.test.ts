@@ -5,10 +5,22 @@ import { dataLayout } from '@offshoot/up/base/data-layout'
 import { hostFiles } from '@offshoot/up/join/membership'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { call } from './setup/http.ts'
+import { GitHost } from './setup/git-host.ts'
 import { JoinedMachine } from './setup/joined-machine.ts'
-import { Offshoot } from './setup/offshoot.ts'
+import { nodeApp } from './setup/node-app.ts'
+import { imagesDir, Offshoot } from './setup/offshoot.ts'
 import { visit } from './setup/preview.ts'
+import { layOutAgentFromSeed } from './setup/seed.ts'
 import { until } from './setup/until.ts'
+import { Visitors } from './setup/visitors.ts'
+
+const TEMPLATES = ['minimal', 'app'] as const
+/** Milliseconds until an app is built on an emulated CPU of a busy machine. */
+const BUILD_MS = 180_000
+/** Requests of visitors per second while an app moves. */
+const PER_SECOND = 20
+
+const sandboxesOf = async ({ dataDir }: { readonly dataDir: string }) => readdir(join(dataDir, 'agent/sandboxes'))
 
 const isRoot = process.getuid?.() === 0
 
@@ -16,22 +28,27 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   let first: Offshoot
   let second: JoinedMachine
   let sandbox: string
+  let git: GitHost
   let store: string
 
   beforeAll(async () => {
     store = await mkdtemp(join(tmpdir(), 'offshoot-objects-'))
     const times = { copy_after_seconds: 1, lost_after_seconds: 5 }
     const settings = { objects: { folder: store }, ...times, database_leases: true }
-    first = await Offshoot.start('join', { settings })
+    git = await GitHost.start()
+    const env = { OFFSHOOT_EGRESS_ALLOW: git.exception }
+    first = await Offshoot.start('join', { settings, env, templates: TEMPLATES })
     // So everything runs on the second machine, until that is drained.
     await asOperator('POST', '/v1/admin/hosts/self/cordon')
-    second = new JoinedMachine()
+    second = new JoinedMachine({ ...env, OFFSHOOT_TEMPLATES: TEMPLATES.join(',') })
+    await layOutAgentFromSeed(second.dataDir, imagesDir, TEMPLATES)
     await second.layOut(first.credentials.base_url)
   })
 
   afterAll(async () => {
     await second?.destroy()
     await first?.destroy()
+    await git?.stop()
     await rm(store, { recursive: true })
   })
 
@@ -141,6 +158,53 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
       expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
       expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)
       expect((await asOperator('POST', `/v1/admin/hosts/${other}/cordon`)).status).toBe(200)
+    },
+  )
+
+  it(
+    'loses an app to another host while it is cut off, and takes it back when that is drained, without a failed request',
+    { tags: ['faults'] },
+    async () => {
+      await git.commit('app', nodeApp('one'))
+      const { body: app } = await first.request('POST', '/v1/apps', {
+        body: { name: 'app', git_url: git.urlOf('app') },
+      })
+      const visited = { url: `${first.credentials.edge_url}/`, host: new URL(app.url).host }
+      const page = async () => call('GET', visited.url, { headers: { host: visited.host } })
+      const isServed = async () => (await page()).status === 200
+      const serving = async () => {
+        const { body: shown } = await first.request('GET', `/v1/apps/${app.id}`)
+        const path = `/v1/apps/${app.id}/deploys/${shown.active_deployment_id}`
+        return (await first.request('GET', path)).body.sandbox_id as string
+      }
+      await first.request('POST', `/v1/apps/${app.id}/deploys`)
+      await until('the app to be served', isServed, BUILD_MS)
+      const lost = await serving()
+      expect(await sandboxesOf(second)).toContain(lost)
+      const other = await firstHost()
+      await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)
+      await second.connect(false)
+      try {
+        await until('another version to be live', async () => (await serving()) !== lost, BUILD_MS)
+        await until('it to be served', isServed)
+        expect(await sandboxesOf(first)).toContain(await serving())
+      } finally {
+        await second.connect(true)
+      }
+      await until('the old version to be removed', async () => !(await sandboxesOf(second)).includes(lost))
+      const { text: answer } = await page()
+      const visitors = new Visitors({ ...visited, perSecond: PER_SECOND, webSockets: 0 })
+      await asOperator('POST', `/v1/admin/hosts/${other}/drain`)
+      const isDrained = async () => {
+        const { body } = await asOperator('GET', `/v1/admin/hosts/${other}`)
+        return body.drain.ended_at === null ? null : body
+      }
+      const drained = await until('the first host to be empty', isDrained, BUILD_MS)
+      await visitors.stop()
+      expect(drained).toMatchObject({ instances: 0, drain: { moved: 1, failed: 0, staying: 0 } })
+      expect([...visitors.seen]).toEqual([[answer, visitors.requests]])
+      expect(await sandboxesOf(second)).toContain(await serving())
+      expect((await first.request('DELETE', `/v1/apps/${app.id}`)).status).toBe(204)
     },
   )
 

@@ -81,7 +81,7 @@ const controlLayers = {
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],
   'kinds/sandboxes': inOrder('lsp model events lineage lifecycle ports links snapshots forks copies moves .'),
-  'kinds/databases': inOrder('model broker .'),
+  'kinds/databases': inOrder('model stored-archives broker .'),
   'kinds/apps': inOrder(
     'model links preview-access certificates deployments previews domains git-provider project dependency-cache deploying instances .',
   ),

@@ -35,6 +35,7 @@ import { OperatorKeys } from './kinds/orgs/identity/operator-keys.ts'
 import { EventFeed } from './kinds/sandboxes/events/event-feed.ts'
 import { PostgresEvents } from './kinds/sandboxes/events/postgres-events.ts'
 import { sandboxes } from './kinds/sandboxes/kind.ts'
+import { StoredSegments } from './kinds/databases/stored-archives/stored-segments.ts'
 import { StoredStreams } from './kinds/sandboxes/model/stored-streams.ts'
 import { templates } from './kinds/templates/kind.ts'
 import { volumes } from './kinds/volumes/kind.ts'
@@ -159,6 +160,7 @@ export async function startControl(
     events,
     storedStreams: config.objects === undefined ? null : new StoredStreams(config.objects),
     eventFeed,
+    storedSegments: config.objects === undefined ? null : new StoredSegments(config.objects),
     databaseSecrets,
     brokerConnections,
     broker: new Broker(brokerConnections),

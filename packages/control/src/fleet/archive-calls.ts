@@ -14,6 +14,8 @@ import { RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 /** Milliseconds to wake a sandbox and to receive a file from it. */
 const TAKE_TIMEOUT_MS = 110_000
 const PRUNE_TIMEOUT_MS = 60_000
+/** The marker of a lost file: no file that a recovery asks for. */
+export const GAP = 'lost'
 /** Milliseconds for one file of an archive. */
 const FILE_TIMEOUT_MS = 60_000
 

@@ -85,6 +85,8 @@ export class FakeAgentState {
   readonly volumes = new Map<string, AgentVolume>()
   /** The files of the archives of databases, by sandbox and name. */
   readonly archives = new Map<string, Map<string, FakeFile>>()
+  /** Whether it stores archives by itself, as the first host of a service. */
+  storesArchives = false
   /**
    * Ids of sandboxes, snapshots and volumes whose records the agent cannot read. All of its lists contain all of them.
    */

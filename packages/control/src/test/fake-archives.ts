@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
+import type { AgentArchive } from '@offshoot/contract/agent-archive'
 import type { FakeAgentState, FakeFile } from './fake-agent-state.ts'
 import type { Handled } from './handled.ts'
 
@@ -27,8 +28,10 @@ const MAX_LISTED = 2
 export async function answerArchives(agent: WithArchives, asked: Asked): Promise<Handled | undefined> {
   const { method, url, workspaceId, request } = asked
   const [, , kind, id = '', what, files, name] = url.pathname.split('/')
-  if (kind !== 'sandboxes' || what !== 'archive' || files !== 'files') return undefined
   const { state } = agent
+  if (kind !== 'sandboxes' || what !== 'archive') return undefined
+  if (method === 'GET' && files === undefined) return { status: 200, body: shown(state, id) }
+  if (files !== 'files') return undefined
   const body = method === 'PUT' ? await buffer(request).catch(() => Buffer.alloc(0)) : Buffer.alloc(0)
   const step = method === 'PUT' ? 'put-archive' : name === undefined ? 'list-archive' : 'get-archive'
   const replaced = await agent.onMove(step, id)
@@ -39,6 +42,19 @@ export async function answerArchives(agent: WithArchives, asked: Asked): Promise
   state.archives.set(id, archive)
   const answer = handle(archive, { method, name, url, body })
   return agent.lostAnswers.delete(step) ? { status: 0 } : answer
+}
+
+function shown({ archives, storesArchives }: FakeAgentState, id: string): AgentArchive {
+  const files = [...(archives.get(id)?.values() ?? [])]
+  const stored = { waiting_bytes: 0, waiting_seconds: 0, error: null }
+  return {
+    files: files.length,
+    bytes: files.reduce((sum, { content }) => sum + content.length, 0),
+    last_at: files.at(-1)?.takenAt ?? null,
+    gap_at: null,
+    error: null,
+    objects: storesArchives ? stored : null,
+  }
 }
 
 interface OfArchive {

@@ -38,6 +38,7 @@ import type * as kinds_billing_model_credit_statements from '../kinds/billing/mo
 import type * as kinds_billing_report_overage from '../kinds/billing/report-overage.ts'
 import type * as kinds_databases_backup_statements from '../kinds/databases/backup-statements.ts'
 import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
+import type * as kinds_databases_stored_archives_stored_archive_statements from '../kinds/databases/stored-archives/stored-archive-statements.ts'
 import type * as kinds_databases_verification_statements from '../kinds/databases/verification-statements.ts'
 import type * as kinds_orgs_identity_account_deletion_statements from '../kinds/orgs/identity/account-deletion-statements.ts'
 import type * as kinds_orgs_identity_account_keys from '../kinds/orgs/identity/account-keys.ts'
@@ -470,6 +471,24 @@ export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.removeDatabaseRow, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.abandonedDatabaseIds, { "id": string }, [number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.endAbandonedDatabase, { "id": string }, [string]>>,
+]
+
+export type Of_kinds_databases_stored_archives_stored_archive_statements = [
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.dueArchives, { "id": string }, [number, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.dueArchive, { "id": string; "workspace_id": string; "listed_agent": string | null; "cursor": string; "agent_id": string; "is_running": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.storedAmong, { "name": string }, [string, readonly string[]]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.noteStoring, { "name": string }, [string, string, number, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.noteStored, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.noteCursor, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.noteLooked, {  }, [string, boolean]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.noteFailure, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.storedArchive, { "listed_agent": string | null; "cursor": string; "error": string | null }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.dropSegments, {  }, [string, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.archivesToDelete, { "id": string }, [number]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.droppedSegments, { "name": string; "workspace_id": string }, [string, number]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.removeSegment, {  }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.endDeletion, {  }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_stored_archives_stored_archive_statements.removeArchive, {  }, [string]>>,
 ]
 
 export type Of_kinds_databases_verification_statements = [

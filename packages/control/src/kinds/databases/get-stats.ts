@@ -7,6 +7,7 @@ import type { DatabasesContext } from './databases-context.ts'
 import { agentOfDatabase } from './model/agent-of-database.ts'
 import { findDatabase } from './find-database.ts'
 import { readStats } from './read-stats.ts'
+import { waitingSegments } from './stored-archives/waiting-segments.ts'
 import { openSecrets } from './model/secrets.ts'
 import { clientConfig, withClient } from './model/server-client.ts'
 
@@ -29,7 +30,13 @@ export function getStats(app: FastifyInstance, control: DatabasesContext): void 
       const as = { user: databaseUser(row.id), password }
       const subject = { id: row.id, workspaceId: row.workspace_id, requestId: request.id }
       const agent = agentOfDatabase(control.fleet, row)
-      const archive = await readArchive(agent, subject).catch(refuse)
+      const archive = await readArchive(agent, subject)
+        .then(async (read) => {
+          // The first host stores archives by itself.
+          if (read.objects !== null || control.storedSegments === null) return read
+          return { ...read, objects: await waitingSegments(control.database, agent, row.agent_id, subject) }
+        })
+        .catch(refuse)
       const stats = await withClient(clientConfig(control.fleet, row, as), (client) =>
         readStats(client, archive),
       ).catch((error: unknown) => {

@@ -6,6 +6,8 @@ import { abandonedDatabases } from './abandoned-databases.ts'
 import { databaseRoutes } from './database-routes.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { dueBackups } from './due-backups.ts'
+import { deleteSegments } from './stored-archives/delete-segments.ts'
+import { storeArchives } from './stored-archives/store-archives.ts'
 import { verificationsAmong, removeOldVerifications } from './verification-statements.ts'
 
 /** Managed PostgreSQL: databases, their backups, and SQL over HTTP. */
@@ -20,6 +22,8 @@ export const databases: Kind<DatabasesContext> = {
     lane('objects', [abandonedDatabases(control)]),
     // Few at once, because each backup writes the VM's memory to disk.
     lane('backups', [dueBackups(control)], { atOnce: 2 }),
+    // An object store that is slow delays nothing else.
+    lane('archives', [storeArchives(control), deleteSegments(control)], { atOnce: 8, pollMs: 1_000 }),
   ],
   sweeps: [removeOldVerifications],
 }

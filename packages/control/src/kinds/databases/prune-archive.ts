@@ -3,6 +3,7 @@ import { pruneArchive } from '../../fleet/archive-calls.ts'
 import type { Remover } from '../../fleet/agent-or-retired.ts'
 import { sandboxById } from '../sandboxes/model/sandbox-statements.ts'
 import { type BackupRow, oldestBackup } from './backup-statements.ts'
+import { dropSegments } from './stored-archives/stored-archive-statements.ts'
 
 /** Milliseconds of tolerance for clock differences and for the duration of a snapshot. */
 const MARGIN_MS = 600_000
@@ -23,6 +24,7 @@ export async function pruneDatabaseArchive(
   if (machine === undefined || agent === undefined) return
   const [oldest] = await oldestBackup(pool, databaseId)
   const before = neededSince(oldest ?? { created_at: new Date() })
+  await dropSegments(pool, databaseId, before)
   const subject = { id: databaseId, workspaceId: machine.workspace_id, requestId }
   await pruneArchive(agent.client, subject, before).catch((err: unknown) =>
     log.warn({ err, req_id: requestId, database: databaseId }, 'archive not pruned'),

@@ -92,6 +92,7 @@ describe('migrate', () => {
       '0071-copy-incarnations',
       '0072-host-leases',
       '0074-own-certificate',
+      '0075-stored-archives',
       '0078-replaced-versions',
     ])
   })

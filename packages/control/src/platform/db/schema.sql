@@ -1040,6 +1040,32 @@ create table "ssh_service_keys" (
   constraint ssh_service_keys_pkey PRIMARY KEY (purpose)
 );
 
+create table "stored_archives" (
+  id uuid not null,
+  workspace_id uuid not null,
+  listed_agent text,
+  cursor text not null default ''::text,
+  error text,
+  due_at timestamp(3) with time zone,
+  deletion_due_at timestamp(3) with time zone,
+  constraint stored_archives_pkey PRIMARY KEY (id)
+);
+
+create table "stored_segments" (
+  archive_id uuid not null,
+  name text not null,
+  bytes integer not null,
+  taken_at timestamp(3) with time zone not null,
+  state text not null default 'storing'::text,
+  reason text,
+  constraint stored_segments_check CHECK (((state = 'dropped'::text) = (reason IS NOT NULL))),
+  constraint stored_segments_state_check CHECK ((state = ANY (ARRAY['storing'::text, 'stored'::text, 'dropped'::text]))),
+  constraint stored_segments_archive_id_fkey FOREIGN KEY (archive_id) REFERENCES stored_archives(id),
+  constraint stored_segments_pkey PRIMARY KEY (archive_id, name)
+);
+
+CREATE INDEX stored_segments_dropped_idx ON public.stored_segments USING btree (archive_id) WHERE (state = 'dropped'::text);
+
 create table "stored_streams" (
   id uuid not null default gen_random_uuid(),
   workspace_id uuid not null,

@@ -1,5 +1,8 @@
 /** @module-tag long */
-/** A database moves to another machine with its archive. */
+/** A database moves to another machine with its archive, and comes back after that machine is lost. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connected, type Database, value } from './setup/database.ts'
@@ -22,9 +25,12 @@ describe.skipIf(!isRoot)('a database on one of two hosts', () => {
   let first: Offshoot
   let second: JoinedMachine
   let database: Database
+  let store: string
 
   beforeAll(async () => {
-    first = await Offshoot.start('databases-hosts', { templates: ['postgres-16'] })
+    store = await mkdtemp(join(tmpdir(), 'offshoot-objects-'))
+    const settings = { objects: { folder: store } }
+    first = await Offshoot.start('databases-hosts', { templates: ['postgres-16'], settings })
     second = new JoinedMachine()
     await second.layOut(first.credentials.base_url)
     const { body } = await asOperator('POST', '/v1/admin/hosts/tokens')
@@ -38,6 +44,7 @@ describe.skipIf(!isRoot)('a database on one of two hosts', () => {
   afterAll(async () => {
     await second?.destroy()
     await first?.destroy()
+    await rm(store, { recursive: true })
   })
 
   const ask = (method: string, path: string, body?: unknown) =>
@@ -90,6 +97,42 @@ describe.skipIf(!isRoot)('a database on one of two hosts', () => {
       expect(await entries((await ask('GET', `/${id}`)).body as Database)).toBe(upTo(10))
       expect(await entries(database)).toBe(upTo(20))
       expect((await ask('GET', `/${database.id}/stats`)).body).toMatchObject({ archive: { state: 'ok', gap_at: null } })
+    },
+  )
+
+  it(
+    'comes back on the first host with all rows that had arrived, after its own is lost',
+    { timeout: TEST_MS },
+    async () => {
+      const before = (await hosts()).find(({ databases }) => databases > 0)?.id
+      const other = (await hosts()).find(({ id }) => id !== before)?.id
+      expect((await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)).status).toBe(200)
+      const then = await write(21, 5)
+      await value(database.connection_url, 'select pg_switch_wal()::text')
+      await until('the WAL to arrive', async () => {
+        const { archive } = (await ask('GET', `/${database.id}/stats`)).body
+        return archive.objects.waiting_bytes === 0 && archive.last_at > then
+      })
+      await write(26, 1)
+      await second.end()
+      expect((await asOperator('DELETE', `/v1/admin/hosts/${before}?reason=burnt`)).status).toBe(204)
+      const found = await until(
+        'the database',
+        async () => {
+          const { body } = await ask('GET', `/${database.id}`)
+          return body.recovered_at !== null && body
+        },
+        MOVE_MS,
+      )
+      expect(found).toMatchObject({ connection_url: database.connection_url, broker_token: database.broker_token })
+      expect(Date.parse(found.recovered_until)).toBeGreaterThan(Date.parse(then))
+      const rows = await until('a connection', () => entries(database).catch(() => null))
+      expect([upTo(25), upTo(26)]).toContain(rows)
+      await connected(database.connection_url, (client) => client.query('insert into entries values (100)'))
+      await until('a new backup', async () => {
+        const backups = (await ask('GET', `/${database.id}/backups`)).body as { created_at: string }[]
+        return backups.some(({ created_at: at }) => at > found.recovered_at)
+      })
     },
   )
 })

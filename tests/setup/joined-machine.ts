@@ -141,9 +141,14 @@ export class JoinedMachine {
     await once(child, 'exit')
   }
 
-  async destroy(): Promise<void> {
+  /** Ends everything on it, as if it was switched off. */
+  async end(): Promise<void> {
     await this.stop()
     await command('ip', ['netns', 'exec', this.#name, join(repository, 'bin/up'), '--down', '--data-dir', this.dataDir])
+  }
+
+  async destroy(): Promise<void> {
+    await this.end()
     this.#proxy?.closeAllConnections()
     this.#proxy?.close()
     await command('ip', ['netns', 'delete', this.#name]).catch(() => undefined)

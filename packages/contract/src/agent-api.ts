@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { diskRoom } from './agent-disk.ts'
+import { attemptId } from './agent-attempt.ts'
 import { leaseState } from './agent-lease.ts'
 import { agentMove } from './agent-move.ts'
 import { agentAttachment, unreadableIds } from './agent-volume.ts'
@@ -98,10 +99,7 @@ export const createOnAgentBody = z.object({
   env: z.record(z.string(), z.string()),
   /** Restores this snapshot of the agent. 404 if it is unknown or belongs to another workspace. */
   snapshot_id: z.uuid().optional(),
-  /**
-   * Boots from the snapshot's disk and ignores its memory, as after a power cut. Needs `snapshot_id`, of a durable
-   * sandbox.
-   */
+  /** Boots from the disk of the snapshot of a durable sandbox and ignores its memory, as after a power cut. */
   without_memory: z.boolean().default(false),
   /**
    * Block devices, in this order. 404 if a volume is unknown or of another workspace; 409 if another sandbox has it
@@ -116,6 +114,7 @@ export const createOnAgentBody = z.object({
   visibility: visibility.default('public'),
   /** Default: no limits. */
   limits: sandboxLimits.optional(),
+  attempt_id: attemptId,
 })
 export type CreateOnAgentBody = z.input<typeof createOnAgentBody>
 

@@ -156,6 +156,10 @@ export const database = databaseSummary.extend({
   disk_mb: z.int(),
   idle_timeout_seconds: z.int(),
   always_on: z.boolean(),
+  /** RFC 3339: when it came back on another host after its own was lost; `null`: never. */
+  recovered_at: z.string().nullable(),
+  /** RFC 3339: commits after that time may have been lost with the host; `null` with `recovered_at`. */
+  recovered_until: z.string().nullable(),
 })
 export type Database = z.infer<typeof database>
 

@@ -36,6 +36,7 @@ export function createSandboxRoute(server: FastifyInstance, agent: Agent): void 
         env: seed.env === 'keep' ? orKept(asked) : { ...seed.env, ...asked },
         settings: { persistent, idle_timeout_seconds, egress, visibility, limits },
         lineage: { parent_id: null, fork_tree_id: null },
+        attemptId: body.attempt_id,
         volumes: findVolumes(agent, body.volumes, workspaceId),
       })
     })

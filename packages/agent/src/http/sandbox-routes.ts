@@ -1,9 +1,11 @@
 import type { AgentSandbox, AgentSandboxList } from '@offshoot/contract/agent-api'
+import { deleteOnAgentQuery } from '@offshoot/contract/agent-attempt'
 import { ApiError } from '@offshoot/contract/errors'
 import { parseSandboxId, type SandboxId } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import type { Agent } from '../sandbox/agent.ts'
 import { deleteSandbox } from '../sandbox/lifecycle/delete.ts'
+import { parseQuery } from './request/parse-query.ts'
 import { ownSandbox, requireControl } from './request/require-credential.ts'
 
 /** `GET /v1/sandboxes`: every sandbox on this agent, as of the event `last_seq`. */
@@ -26,12 +28,15 @@ export function getSandbox(server: FastifyInstance, { host }: Agent): void {
   })
 }
 
-/** `DELETE /v1/sandboxes/{id}`: idempotent, 204 if it is already gone; 404 for another workspace's. */
+/** `DELETE /v1/sandboxes/{id}`: idempotent, 204 if it is already gone; 404 for another workspace's, 409 for another attempt's. */
 export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): void {
   server.delete('/v1/sandboxes/:id', async (request, reply) => {
     const { id } = request.params as { id: string }
     await host.arrivals.cancel(id as SandboxId, request.caller.workspaceId, null)
     const sandbox = ownSandbox(host.sandboxes, request)
+    const { attempt_id: attempt } = parseQuery(deleteOnAgentQuery, request)
+    if (attempt !== undefined && sandbox !== null && sandbox.manifest.attempt_id !== attempt)
+      throw new ApiError('conflict', { detail: 'another attempt has made the sandbox' })
     if (sandbox) await deleteSandbox(host, sandbox)
     else if (isForeign(host.sandboxes, id)) throw new ApiError('sandboxNotFound')
     return reply.code(204).send()

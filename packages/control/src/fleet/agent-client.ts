@@ -144,9 +144,12 @@ export class AgentClient {
     }
   }
 
-  /** Idempotent: a sandbox that does not exist counts as removed. */
-  async remove(id: string, workspaceId: string, requestId: string): Promise<void> {
-    const path = `/v1/sandboxes/${id}`
+  /**
+   * Idempotent: a sandbox that does not exist counts as removed.
+   * @param attemptId removes only what this attempt has made (`deleteOnAgentQuery`)
+   */
+  async remove(id: string, workspaceId: string, requestId: string, attemptId?: string): Promise<void> {
+    const path = `/v1/sandboxes/${id}${attemptId === undefined ? '' : `?attempt_id=${attemptId}`}`
     try {
       await this.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
     } catch (error) {

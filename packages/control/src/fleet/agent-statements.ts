@@ -13,7 +13,8 @@ export const upsertAgent = statement<
   `insert into agents (id, url, info, labels, zone)
    select $1, $2, $3, coalesce(joined.labels, '{}'), joined.zone
    from (select 1) always left join joined_hosts joined on joined.id::text = $1
-   on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null
+   on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null,
+     removed_reason = null
    returning cordoned_at is not null as is_cordoned, labels, zone`,
 )
 
@@ -86,11 +87,11 @@ export const retireOthers = statement<{ id: string }, [id: string, url: string]>
   'update agents set retired_at = now() where url = $2 and id <> $1 and retired_at is null returning id',
 )
 
-/** An operator has removed its host. Then its stored copies are the newest that is left of their sandboxes. */
-export const retireAgent = statement<{ id: string }, [id: string]>(
+/** An operator has removed its host; `reason`: although it had objects. Then its stored copies are the newest that is left of their sandboxes. */
+export const retireAgent = statement<{ id: string }, [id: string, reason: string | null]>(
   'retire-agent',
   `with retired as (
-     update agents set retired_at = now() where id = $1 and retired_at is null returning id
+     update agents set retired_at = now(), removed_reason = $2 where id = $1 and retired_at is null returning id
    ), proven as (
      update sandbox_copies c set incarnation = database_incarnation() from retired
      where c.agent_id = retired.id and c.state = 'stored'

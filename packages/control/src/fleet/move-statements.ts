@@ -25,6 +25,8 @@ export interface MoveRow {
   readonly owner: string | null
   /** The stored copy that it is made from; `null`: its host has the sandbox. */
   readonly copy_id: string | null
+  /** The backup that it is made from on the other host; `null`: it is none of a lost database. */
+  readonly backup_id: string | null
   /** Whether its host has an archive of it: it is the VM of a database. */
   readonly has_archive: boolean
 }
@@ -33,7 +35,7 @@ export const moveById = statement<MoveRow, [id: string]>(
   'move-by-id',
   `select m.id, m.sandbox_id, m.workspace_id, m.from_agent, m.to_agent, m.state, m.was_running, m.bake, m.source_seq,
      m.left_behind, m.finished_at, (extract(epoch from now() - m.committed_at) * 1000)::int as committed_ms,
-     s.agent_id as owner, m.copy_id, coalesce(s.managed_by = 'database', false) as has_archive
+     s.agent_id as owner, m.copy_id, m.backup_id, coalesce(s.managed_by = 'database', false) as has_archive
    from sandbox_moves m left join sandboxes s on s.id = m.sandbox_id where m.id = $1`,
 )
 
@@ -148,8 +150,8 @@ export const unsettledMoves = statement<{ id: string }, [limit: number, agents: 
   'unsettled-moves',
   `select m.id from sandbox_moves m
      cross join lateral (select case when m.finished_at is not null then m.left_behind
-       when m.state = 'committed' then m.to_agent when m.copy_id is null then m.from_agent end as id) needed
-   where (m.finished_at is null or m.left_behind is not null) and (needed.id is null or needed.id = any($2)
+       when m.state = 'committed' then m.to_agent when m.copy_id is null and m.backup_id is null then m.from_agent end as id) needed
+   where (m.finished_at is null or m.left_behind is not null) and not (m.backup_id is not null and m.state = 'copying') and (needed.id is null or needed.id = any($2)
      or needed.id in (select id from agents where retired_at is not null))
    order by m.created_at limit $1`,
 )

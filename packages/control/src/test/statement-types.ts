@@ -38,6 +38,7 @@ import type * as kinds_billing_model_credit_statements from '../kinds/billing/mo
 import type * as kinds_billing_report_overage from '../kinds/billing/report-overage.ts'
 import type * as kinds_databases_backup_statements from '../kinds/databases/backup-statements.ts'
 import type * as kinds_databases_database_statements from '../kinds/databases/database-statements.ts'
+import type * as kinds_databases_recovery_statements from '../kinds/databases/recovery-statements.ts'
 import type * as kinds_databases_stored_archives_stored_archive_statements from '../kinds/databases/stored-archives/stored-archive-statements.ts'
 import type * as kinds_databases_verification_statements from '../kinds/databases/verification-statements.ts'
 import type * as kinds_orgs_identity_account_deletion_statements from '../kinds/orgs/identity/account-deletion-statements.ts'
@@ -92,7 +93,7 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.setAgentCursors, {  }, [readonly string[], readonly number[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, {  }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
@@ -162,7 +163,7 @@ export type Of_fleet_lease_statements = [
 ]
 
 export type Of_fleet_move_statements = [
-  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null; "copy_id": string | null; "has_archive": Computed<boolean> }, [string]>>,
+  Assert<Agreement<typeof fleet_move_statements.moveById, { "id": string; "sandbox_id": string; "workspace_id": string; "from_agent": string; "to_agent": string | null; "state": string; "was_running": boolean; "bake": string | null; "source_seq": number | null; "left_behind": string | null; "finished_at": Date | null; "committed_ms": Computed<number>; "owner": string | null; "copy_id": string | null; "backup_id": string | null; "has_archive": Computed<boolean> }, [string]>>,
   Assert<Agreement<typeof fleet_move_statements.beginMove, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.recordUnplaced, {  }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_move_statements.noteLeft, { "id": string }, [string, string, number, number]>>,
@@ -461,8 +462,8 @@ export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.insertProvisioning, { "id": string }, [string, string, string, string, Uint8Array, Uint8Array, number, string, number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.renewProvisioning, { "id": string }, [string, number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseReady, { "id": string }, [string]>>,
-  Assert<Agreement<typeof kinds_databases_database_statements.databaseOfWorkspace, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string, string]>>,
-  Assert<Agreement<typeof kinds_databases_database_statements.databaseById, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.databaseOfWorkspace, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "recovered_at": Date | null; "recovered_until": Date | null; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string, string]>>,
+  Assert<Agreement<typeof kinds_databases_database_statements.databaseById, { "id": string; "workspace_id": string; "label": string | null; "size": string; "status": string; "secrets": Buffer; "broker_token_sha256": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "parent_id": string | null; "created_at": Date; "recovered_at": Date | null; "recovered_until": Date | null; "agent_id": string | null; "sandbox_status": string | null; "cpu": number | null; "memory_mb": number | null }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.patchDatabaseRow, { "id": string }, [string, string, number, boolean]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.readyDatabase, { "secrets": Buffer; "disk_mb": number }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.setDatabaseDisk, { "id": string }, [string, number]>>,
@@ -471,6 +472,16 @@ export type Of_kinds_databases_database_statements = [
   Assert<Agreement<typeof kinds_databases_database_statements.removeDatabaseRow, { "id": string }, [string]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.abandonedDatabaseIds, { "id": string }, [number]>>,
   Assert<Agreement<typeof kinds_databases_database_statements.endAbandonedDatabase, { "id": string }, [string]>>,
+]
+
+export type Of_kinds_databases_recovery_statements = [
+  Assert<Agreement<typeof kinds_databases_recovery_statements.lostDatabases, { "id": string; "backup_id": string; "to_agent": string }, [readonly string[], number]>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.beginRecovery, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.openRecoveries, { "id": string; "workspace_id": string; "size": string; "secrets": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "move_id": string; "from_agent": string; "to_agent": string; "backup_id": string; "taken_at": Date; "created_at": Date; "backup_secrets": Buffer; "egress": string }, []>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.endPointlessRecoveries, {  }, []>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.neededSegments, { "name": string; "taken_at": Date }, [string, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.takeOver, { "id": string }, [string, string, string, number, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.countLost, { "status": Computed<string>; "count": Computed<number> }, []>>,
 ]
 
 export type Of_kinds_databases_stored_archives_stored_archive_statements = [

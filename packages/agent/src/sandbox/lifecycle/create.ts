@@ -30,6 +30,7 @@ export interface CreateRequest {
   /** `true`: the sandbox boots from the disk of its seed, without memory. */
   readonly isCold?: boolean
   readonly lineage: Pick<Manifest, 'parent_id' | 'fork_tree_id'>
+  readonly attemptId?: string | undefined
   /** A QEMU that may have been started for this child. */
   readonly prestarted?: PrestartedChild | null
   /** Volumes in addition to those of the seed, in the order of its devices. */
@@ -64,7 +65,8 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
  * Reserves id, volumes and slot without waiting in between, so that of two concurrent creates with the same volume one is
  * refused.
  */
-function register(host: Host, { id, workspaceId, seed, settings, lineage, volumes = [] }: CreateRequest): Sandbox {
+function register(host: Host, request: CreateRequest): Sandbox {
+  const { id, workspaceId, seed, settings, lineage, attemptId, volumes = [] } = request
   if (host.sandboxes.has(id)) throw new ApiError('conflict', { detail: 'a sandbox with this id is already here' })
   const devices = addDevices(seed.devices, volumes)
   claimVolumes(host.store, { id, devices })
@@ -80,6 +82,7 @@ function register(host: Host, { id, workspaceId, seed, settings, lineage, volume
     qemu_version: seed.manifest.qemu_version ?? host.platform.qemus.current.version,
     ...settings,
     ...lineage,
+    ...(attemptId !== undefined && { attempt_id: attemptId }),
     slot,
     devices,
     status: 'creating',

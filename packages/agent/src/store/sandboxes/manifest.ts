@@ -72,6 +72,8 @@ const manifest = z.object({
   visibility: visibility.default('public'),
   /** Its limits by its workspace's plan; `null`: control has sent none. */
   limits: sandboxLimits.nullable().default(null),
+  /** The attempt that has made it, if control has named it: see `deleteOnAgentQuery`. */
+  attempt_id: z.uuid().optional(),
   /** While it moves to another host or from one. It is `hibernated` then, and nothing but the move may change it. */
   move: agentMove.optional(),
   /** Frozen layers of its disk, the lowest first, for its next start: while `creating` and `hibernated`. */

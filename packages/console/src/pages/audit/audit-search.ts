@@ -87,6 +87,7 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.drained': false,
   'sandbox.moved': true,
   'sandbox.recovered': true,
+  'database.recovered': true,
   'app.moved': true,
   'app.recovered': true,
   'host.updated': false,

@@ -4,9 +4,9 @@ import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
 import pg from 'pg'
 import type { Fleet } from '../../fleet/fleet.ts'
-import type { DatabaseRow } from './model/database-row.ts'
 import { scramVerifier, type Secrets } from './model/secrets.ts'
 import { clientConfig, withClient } from './model/server-client.ts'
+import type { Reached } from './model/tunnel.ts'
 
 /** Milliseconds for a database to take its identity. The server was restored running, so it answers at once. */
 const CLAIM_MS = 30_000
@@ -29,7 +29,7 @@ export interface Claim {
  * existing connections end. The claim is idempotent, also if an earlier attempt was interrupted at any point.
  * @throws ApiError 500 if the server refuses, or as the agent answers
  */
-export async function claimDatabase(fleet: Fleet, row: DatabaseRow, { secrets, formerly }: Claim): Promise<void> {
+export async function claimDatabase(fleet: Fleet, row: Reached, { secrets, formerly }: Claim): Promise<void> {
   const deadline = Deadline.after(CLAIM_MS, `identity of database ${row.id}`)
   const statements = await claimStatements(databaseUser(row.id), secrets, formerly.user)
   // An earlier attempt may have set the new password although its answer was lost. Then the old password is wrong.

@@ -3,7 +3,7 @@ import { statement } from '../../platform/db/statement.ts'
 import type { DatabaseRow } from './model/database-row.ts'
 
 const COLUMNS = `d.id, d.workspace_id, d.label, d.size, d.status, d.secrets, d.broker_token_sha256, d.idle_timeout_seconds,
-  d.always_on, d.disk_mb, d.parent_id, d.created_at, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
+  d.always_on, d.disk_mb, d.parent_id, d.created_at, d.recovered_at, d.recovered_until, s.agent_id, s.status as sandbox_status, s.cpu, s.memory_mb`
 const FROM = 'databases d left join sandboxes s on s.id = d.id'
 /** Selects {@link DatabaseRow}s, without conditions. */
 export const SELECT_DATABASES = `select ${COLUMNS} from ${FROM}`

@@ -3,6 +3,7 @@ import type { DatabasesContext } from './databases-context.ts'
 import { underLease } from '../../platform/db/lease.ts'
 import type { DatabaseRow } from './model/database-row.ts'
 import { databaseLease, readyDatabase, setDatabaseDisk } from './database-statements.ts'
+import type { Reached } from './model/tunnel.ts'
 import { runInDatabase } from './run-in-database.ts'
 
 /** Milliseconds to grow a file system, including the wake of its sandbox. */
@@ -32,7 +33,7 @@ export async function growDisk(
 }
 
 /** Also works for a database that is not ready yet. */
-export async function resize({ fleet, log }: DatabasesContext, row: DatabaseRow, diskMb: number, requestId: string) {
+export async function resize({ fleet, log }: DatabasesContext, row: Reached, diskMb: number, requestId: string) {
   const options = { timeoutMs: GROW_MS, requestId }
   const { exitCode, stderr } = await runInDatabase(fleet, row, `resize2fs /dev/vda ${diskMb}M`, options)
   if (exitCode === 0) return

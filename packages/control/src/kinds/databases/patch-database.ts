@@ -11,7 +11,7 @@ import { findDatabase } from './find-database.ts'
 import { growDisk } from './grow-disk.ts'
 
 /** An idle timeout that never passes: about 63 years. */
-const NEVER = 2_000_000_000
+export const NEVER = 2_000_000_000
 
 /** `PATCH /v1/databases/{id}`: changes its label, its disk, and its idle timeout. */
 export function patchDatabase(app: FastifyInstance, control: DatabasesContext): void {

@@ -64,5 +64,7 @@ export function presentDatabase(
     disk_mb: row.disk_mb,
     idle_timeout_seconds: row.idle_timeout_seconds,
     always_on: row.always_on,
+    recovered_at: row.recovered_at?.toISOString() ?? null,
+    recovered_until: row.recovered_until?.toISOString() ?? null,
   }
 }

@@ -1,7 +1,6 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
-import { AgentRefused, refusalOf } from '../../fleet/agent-failure.ts'
-import { feedFromArchive } from '../../fleet/archive-calls.ts'
+import { refusalOf } from '../../fleet/agent-failure.ts'
 import { copyArchive } from '../../fleet/copy-archive.ts'
 import { SourceFailed } from '../../fleet/stream-calls.ts'
 import type { DatabasesContext } from './databases-context.ts'
@@ -14,14 +13,9 @@ import type { DatabaseRow } from './model/database-row.ts'
 import { resize } from './grow-disk.ts'
 import { finishSegment } from './finish-segment.ts'
 import { neededSince } from './prune-archive.ts'
-import { runInDatabase } from './run-in-database.ts'
+import { recover, RECOVER_MS } from './recover.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './model/secrets.ts'
-
-/** Milliseconds to replay a day of WAL. */
-const RECOVER_MS = 900_000
-/** Installed by templates/postgres-16. */
-const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
 
 /**
  * A new database in the state that another had at a given time. Control boots the disk of the newest earlier backup
@@ -102,52 +96,4 @@ async function archiveFor({ fleet }: DatabasesContext, { made, parent, backup, r
     throw refusalOf(error instanceof SourceFailed ? error.cause : error)
   })
   return made.id
-}
-
-/** Two calls run at the same time: the guest's recovery asks for files, and the agent serves them from the archive. */
-async function recover(
-  { fleet, log }: DatabasesContext,
-  made: DatabaseRow,
-  from: string,
-  time: Date,
-  requestId: string,
-) {
-  const agent = agentOfDatabase(fleet, made)
-  const subject = { id: made.id, workspaceId: made.workspace_id, requestId }
-  const over = new AbortController()
-  const refused = Promise.withResolvers<never>()
-  refused.promise.catch(() => undefined)
-  const feeding = feedFromArchive(agent, subject, from, over.signal).catch((err: unknown) => {
-    if (over.signal.aborted) return
-    log.warn({ req_id: requestId, database: made.id, err }, 'archive not read to its end')
-    if (!(err instanceof AgentRefused)) return
-    refused.reject(
-      new ApiError('conflict', { detail: 'a part of the archive cannot be read at present' }, { cause: err }),
-    )
-  })
-  try {
-    const options = { timeoutMs: RECOVER_MS, requestId }
-    // A recovery that never gets the file that it asked for would wait until its time is over.
-    const { exitCode, stderr } = await Promise.race([
-      runInDatabase(fleet, made, `${RECOVER} '${postgresTime(time)}'`, options),
-      refused.promise,
-    ])
-    if (exitCode === 0) return
-    log.warn({ req_id: requestId, database: made.id, stderr: stderr.slice(-2000) }, 'recovery failed')
-    throw new ApiError('conflict', { detail: reasonOf(stderr) })
-  } finally {
-    over.abort()
-    await feeding
-  }
-}
-
-/** PostgreSQL's settings accept no abbreviated time zone such as `Z`. */
-function postgresTime(time: Date): string {
-  return time.toISOString().replace('T', ' ').replace('Z', '+00')
-}
-
-function reasonOf(stderr: string): string {
-  return stderr.includes('recovery ended before configured recovery target')
-    ? 'the archive of the database does not reach that time'
-    : 'the database could not be brought to that time'
 }

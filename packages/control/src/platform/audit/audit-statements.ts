@@ -45,6 +45,7 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   host: 'host',
   keys: 'sealing_key',
   sandbox: 'sandbox',
+  database: 'database',
   ssh: 'sandbox',
   ssh_key: 'ssh_key',
   ssh_certificate: 'ssh_key',

@@ -93,6 +93,7 @@ describe('migrate', () => {
       '0072-host-leases',
       '0074-own-certificate',
       '0075-stored-archives',
+      '0076-recovered-databases',
       '0078-replaced-versions',
     ])
   })

@@ -57,6 +57,7 @@ import * as copyIncarnations from './migrations/0071-copy-incarnations.ts'
 import * as hostLeases from './migrations/0072-host-leases.ts'
 import * as ownCertificate from './migrations/0074-own-certificate.ts'
 import * as storedArchives from './migrations/0075-stored-archives.ts'
+import * as recoveredDatabases from './migrations/0076-recovered-databases.ts'
 import * as replacedVersions from './migrations/0078-replaced-versions.ts'
 
 const QUIET = new Logger(() => () => undefined)
@@ -119,6 +120,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0072-host-leases': hostLeases,
   '0074-own-certificate': ownCertificate,
   '0075-stored-archives': storedArchives,
+  '0076-recovered-databases': recoveredDatabases,
   '0078-replaced-versions': replacedVersions,
 }
 

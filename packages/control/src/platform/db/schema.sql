@@ -45,6 +45,7 @@ create table "agents" (
   zone text,
   drain_begun_at timestamp(3) with time zone,
   drain_ended_at timestamp(3) with time zone,
+  removed_reason text,
   constraint agents_pkey PRIMARY KEY (id)
 );
 
@@ -356,6 +357,8 @@ create table "databases" (
   created_at timestamp(3) with time zone not null default now(),
   backup_due_at timestamp(3) with time zone not null default (now() + '00:10:00'::interval),
   disk_mb integer not null default 8192,
+  recovered_at timestamp(3) with time zone,
+  recovered_until timestamp(3) with time zone,
   constraint databases_size_check CHECK ((size = ANY (ARRAY['1g'::text, '4g'::text, '16g'::text]))),
   constraint databases_status_check CHECK ((status = ANY (ARRAY['provisioning'::text, 'ready'::text, 'deleting'::text]))),
   constraint databases_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
@@ -847,6 +850,7 @@ create table "sandbox_moves" (
   committed_at timestamp(3) with time zone,
   finished_at timestamp(3) with time zone,
   copy_id uuid,
+  backup_id uuid,
   constraint sandbox_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
   constraint sandbox_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
   constraint sandbox_moves_check2 CHECK (((state = ANY (ARRAY['committed'::text, 'done'::text])) = (committed_at IS NOT NULL))),

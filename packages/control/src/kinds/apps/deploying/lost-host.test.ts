@@ -207,7 +207,7 @@ describe('an app whose host is lost', () => {
     const { app, host, other } = await onTwoHosts()
     await host.kill()
     await world.age()
-    await retireAgent(world.harness.pool, host.id)
+    await retireAgent(world.harness.pool, host.id, null)
     await failSandboxesOf(world.harness.pool, [host.id])
     expect(await world.leaves(app, host)).toBe(other)
     expect((await world.deploymentsOf(app))[0]).toMatchObject({ cause: 'host_lost', from_agent: host.id })

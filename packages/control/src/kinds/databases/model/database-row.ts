@@ -17,6 +17,8 @@ export interface DatabaseRow {
   readonly disk_mb: number
   readonly parent_id: string | null
   readonly created_at: Date
+  readonly recovered_at: Date | null
+  readonly recovered_until: Date | null
   readonly agent_id: AgentId | null
   readonly sandbox_status: SandboxStatus | null
   readonly cpu: number | null

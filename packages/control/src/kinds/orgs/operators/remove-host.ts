@@ -37,7 +37,7 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
         const [removed] = await removeJoinedHost(client, id)
         if (removed === undefined) throw new ApiError('notFound')
         // From here on, no sandbox arrives.
-        await retireAgent(client, id)
+        await retireAgent(client, id, reason ?? null)
         const [objects] = await objectsOfHost(client, id)
         if (reason === undefined) refuseUnlessEmpty(objects)
         await failSandboxesOf(client, [id])

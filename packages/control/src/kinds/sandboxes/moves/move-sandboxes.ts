@@ -65,8 +65,10 @@ function isOfHost(error: unknown): boolean {
 /** `null`: everything is done. */
 function nextStep(move: MoveRow): ((run: MoveRun) => Promise<boolean>) | null {
   if (move.finished_at !== null) return move.left_behind === null ? null : clean
-  const { copy_id: copyId, state } = move
+  const { copy_id: copyId, backup_id: backupId, state } = move
+  // The job `recover-databases` does it.
+  if (backupId !== null && state === 'copying') return null
   if (copyId !== null && state === 'copying') return (run) => restoreCopy(run, copyId)
-  if (copyId !== null && state === 'failed') return takeBackNothing
+  if ((copyId !== null || backupId !== null) && state === 'failed') return takeBackNothing
   return STEPS[state]
 }

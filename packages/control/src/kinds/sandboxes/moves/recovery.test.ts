@@ -262,7 +262,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
 
     it('is recovered if an operator removes its host', async () => {
       await kill(source, restoreDatabase)
-      expect(await retireAgent(harness.pool, source.state.agentId)).toHaveLength(1)
+      expect(await retireAgent(harness.pool, source.state.agentId, null)).toHaveLength(1)
       expect(await recovered()).toEqual(there())
     })
   })

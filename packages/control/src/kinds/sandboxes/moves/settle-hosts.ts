@@ -6,7 +6,7 @@ import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import { settle } from '../../../fleet/move-calls.ts'
 import { finishFailedMove, finishMove, noteCleaned } from '../../../fleet/move-statements.ts'
 import { applyAnswer } from '../../../fleet/apply-answer.ts'
-import { move as change } from '../../../fleet/sandbox-calls.ts'
+import { move as change, patchLifecycle } from '../../../fleet/sandbox-calls.ts'
 import { sandboxLimitsOf } from '../../billing/limits/sandbox-limits.ts'
 import { sandboxById } from '../model/sandbox-statements.ts'
 import type { MoveRun } from './move-context.ts'
@@ -30,6 +30,8 @@ export async function finish(run: MoveRun): Promise<boolean> {
   // The source still has everything, so keep that.
   if (!isThere && (await exists(run)))
     throw new Error(`a host has lost the sandbox ${move.sandbox_id} that it had taken`)
+  // Until now, edges let nobody in.
+  if (move.backup_id !== null && isThere) await patchLifecycle(destination, run.subject, { visibility: 'public' })
   const [finished] = await finishMove(control.database.pool, move.id)
   if (finished !== undefined && isThere) await wakeAgain(run, destination, move.to_agent ?? '')
   return true
@@ -66,9 +68,20 @@ export async function clean(run: MoveRun): Promise<boolean> {
   if (waitMs > 0) await delay(waitMs, undefined, { signal })
   // A host that was lost knows the stored copy, and no move.
   const isSource = move.left_behind === move.from_agent
-  if (agent !== 'gone') await told(run, agent, 'gone', (isSource ? move.copy_id : null) ?? move.id)
+  const isMade = move.backup_id !== null && !isSource
+  if (agent !== 'gone' && isMade) await removeMade(run, agent)
+  else if (agent !== 'gone') await told(run, agent, 'gone', (isSource ? move.copy_id : null) ?? move.id)
   await noteCleaned(control.database.pool, move.id)
   return true
+}
+
+/** What an attempt to bring a lost database back has left; not what a later attempt has made there. */
+async function removeMade({ move, subject: { workspaceId, requestId } }: MoveRun, agent: AgentClient): Promise<void> {
+  try {
+    await agent.remove(move.sandbox_id, workspaceId, requestId, move.id)
+  } catch (error) {
+    if (!(error instanceof AgentRefused) || error.status !== 409) throw error
+  }
 }
 
 /** @returns false if the host does not have the sandbox, or does not move it */

@@ -1,0 +1,121 @@
+import type { AgentId } from '@offshoot/contract/ids'
+import { HAS_ENDED } from '../../fleet/host-ended.ts'
+import { statement } from '../../platform/db/statement.ts'
+import type { DatabaseRow } from './model/database-row.ts'
+import { WHOLE_BACKUPS } from './backup-statements.ts'
+
+/** Seconds after which a host is offered a database again that it could not take. */
+const AGAIN_SECONDS = 30
+
+/** SQL: the database `d`, whose sandbox is `s` on the agent `a`, may come back on another host. */
+const IS_LOST = `d.status = 'ready' and ${HAS_ENDED}
+     and exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')`
+
+/** A lost database, with its newest backup that another host has. */
+interface LostDatabase {
+  readonly id: string
+  readonly backup_id: string
+  readonly to_agent: string
+}
+
+/** @param agents the reachable agents. @param limit of recoveries at the same time */
+export const lostDatabases = statement<LostDatabase, [agents: readonly string[], limit: number]>(
+  'lost-databases',
+  `select d.id, newest.id as backup_id, newest.agent_id as to_agent
+   from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
+     cross join lateral (select b.id, s.agent_id from ${WHOLE_BACKUPS}
+       join agents h on h.id = s.agent_id and h.retired_at is null and h.lost_at is null
+       where b.database_id = d.id and b.verified <> 'failed' and s.agent_id = any($1)
+         and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.to_agent = s.agent_id
+           and (m.left_behind is not null or (m.backup_id is not null and m.state = 'failed'
+             and m.created_at > now() - interval '${AGAIN_SECONDS} seconds')))
+       order by b.taken_at desc, b.id desc limit 1) newest
+   where ${IS_LOST} and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.finished_at is null)
+   order by d.id
+   limit greatest(0, $2 - (select count(*) from sandbox_moves where backup_id is not null and finished_at is null))`,
+)
+
+/** No row: another process has begun, or the host has not ended. */
+export const beginRecovery = statement<{ id: string }, [databaseId: string, toAgent: string, backupId: string]>(
+  'begin-database-recovery',
+  `insert into sandbox_moves (sandbox_id, workspace_id, from_agent, to_agent, state, bake, source_seq, backup_id)
+   select d.id, d.workspace_id, a.id, $2, 'copying', '', 0, $3
+   from databases d join sandboxes s on s.id = d.id join agents a on a.id = s.agent_id
+   where d.id = $1 and ${IS_LOST}
+   on conflict do nothing returning id`,
+)
+
+/** A recovery that is under way: the move, what is to be made, and from which backup. */
+export interface Recovery extends Pick<
+  DatabaseRow,
+  'workspace_id' | 'size' | 'secrets' | 'idle_timeout_seconds' | 'always_on' | 'disk_mb'
+> {
+  readonly id: DatabaseRow['id']
+  readonly move_id: string
+  readonly from_agent: string
+  readonly to_agent: AgentId
+  readonly backup_id: string
+  readonly taken_at: Date
+  readonly created_at: Date
+  /** Of the time of the backup. */
+  readonly backup_secrets: Buffer
+  readonly egress: 'internet' | 'none'
+}
+
+export const openRecoveries = statement<Recovery, []>(
+  'open-database-recoveries',
+  `select d.id, d.workspace_id, d.size, d.secrets, d.idle_timeout_seconds, d.always_on, d.disk_mb, m.id as move_id,
+     m.from_agent, m.to_agent, m.backup_id, b.taken_at, n.created_at, b.secrets as backup_secrets, n.egress
+   from sandbox_moves m join databases d on d.id = m.sandbox_id
+     join database_backups b on b.id = m.backup_id join snapshots n on n.id = b.id
+   where m.state = 'copying' and m.backup_id is not null
+   order by m.created_at`,
+  { notNull: ['to_agent', 'backup_id'] },
+)
+
+/** Recoveries whose database or backup was deleted. */
+export const endPointlessRecoveries = statement<never, []>(
+  'end-pointless-recoveries',
+  `update sandbox_moves m set state = 'failed', reason = 'the database or its backup was deleted', left_behind = to_agent
+   where m.state = 'copying' and m.backup_id is not null and not exists (
+     select from databases d join database_backups b on b.id = m.backup_id
+     where d.id = m.sandbox_id and d.status = 'ready')`,
+)
+
+/** Files of the archive that are in the object store and may be needed. */
+export const neededSegments = statement<{ name: string; taken_at: Date }, [id: string, since: Date]>(
+  'needed-segments',
+  `select name, taken_at from stored_segments
+   where archive_id = $1 and state = 'stored' and (taken_at >= $2 or name like '%.history') order by name`,
+)
+
+/**
+ * Second half of the commit, as for a move: the database is on the other host from now on. No row: it was deleted, its
+ * host has not ended, or the other host was removed.
+ */
+export const takeOver = statement<
+  { id: string },
+  [databaseId: string, fromAgent: string, toAgent: string, toSeq: number, until: Date]
+>(
+  'take-over-database',
+  `with destination as (
+     select id from agents where id = $3 and retired_at is null for share
+   ), moved as (
+     update sandboxes s set agent_id = destination.id, last_event_seq = $4, status = 'running' from destination, agents a
+     where s.id = $1 and s.agent_id = $2 and a.id = s.agent_id and ${HAS_ENDED} returning s.id
+   ), wanted as (
+     delete from removed_objects r using moved where r.id = moved.id and r.agent_id = $3
+   )
+   update databases d set recovered_at = now(), recovered_until = $5, backup_due_at = now() from moved
+   where d.id = moved.id and d.status = 'ready' returning d.id`,
+)
+
+/** For the gauge: databases whose host has ended, by whether there is what they can come back from. */
+export const countLost = statement<{ status: string; count: number }, []>(
+  'count-lost-databases',
+  `select case when exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')
+       and exists (select from ${WHOLE_BACKUPS} join agents h on h.id = s.agent_id and h.retired_at is null
+         where b.database_id = d.id) then 'recoverable' else 'not_recoverable' end as status, count(*) as count
+   from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
+   where d.status = 'ready' and ${HAS_ENDED} group by 1`,
+)

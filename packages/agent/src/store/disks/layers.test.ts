@@ -70,6 +70,14 @@ describe('the sweep', () => {
     expect(await retired()).toEqual([fileOfLayer(lower)])
   })
 
+  it('may run twice at the same time, as after two deletions', async () => {
+    for (const id of [upper, lower]) await writeFile(layers.path(id), id)
+    const sweeps = await Promise.allSettled([layers.sweep(() => []), layers.sweep(() => [])])
+    expect(sweeps.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    expect(await readdir(join(root, 'layers'))).toEqual([])
+    expect(await retired()).toHaveLength(2)
+  })
+
   it('deletes a layer that is still not needed at a later sweep', async () => {
     for (const id of [upper, lower]) await writeFile(layers.path(id), id)
     await sweepTwice(() => [upper])

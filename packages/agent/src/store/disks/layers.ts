@@ -76,8 +76,8 @@ export class Layers {
     for (const name of names) {
       const id = layerOfFile(name)
       if (id === null || kept.has(id)) continue
-      await rename(this.path(id), join(this.#retired, name))
-      this.#retiredAtMs.set(id, Date.now())
+      // Another sweep, which runs at the same time, may have retired it.
+      if (await isMoved(this.path(id), join(this.#retired, name))) this.#retiredAtMs.set(id, Date.now())
     }
     const isLow = await this.#isDiskLow()
     const stillNeeded = isLow ? new Set<LayerId>(needed()) : kept
@@ -99,13 +99,7 @@ export class Layers {
 
   /** @returns false when the layer was not retired */
   async #restore(id: LayerId): Promise<boolean> {
-    const isRetired = await rename(join(this.#retired, fileOfLayer(id)), this.path(id)).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return false
-        throw error
-      },
-    )
+    const isRetired = await isMoved(join(this.#retired, fileOfLayer(id)), this.path(id))
     this.#retiredAtMs.delete(id)
     if (isRetired) this.#log.error({ layer: id }, 'a retired layer is needed again: restored')
     return isRetired
@@ -158,4 +152,15 @@ export async function openActiveLayer(vmFolder: string, id: LayerId): Promise<Fi
 /** For a file in a folder that belongs to a VM's user, who may have put a link or a pipe there. */
 async function openUntrusted(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+}
+
+/** Renames a file. @returns false if it is not there */
+async function isMoved(from: string, to: string): Promise<boolean> {
+  return rename(from, to).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )
 }

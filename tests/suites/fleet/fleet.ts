@@ -12,7 +12,7 @@ import { certificateFiles, makeCertificate } from './certificate.ts'
 import { Host } from './host.ts'
 import type { Companion, Member } from './member.ts'
 import { type Machine, Network } from './network.ts'
-import { type DatabaseService, PostgresServer } from './postgres-server.ts'
+import { type DatabaseAddress, type DatabaseService, PostgresServer } from './postgres-server.ts'
 import { Service, writeConfig } from './processes.ts'
 import { PRESENT, type Release } from './release.ts'
 import { WriterLog } from './writer-log.ts'
@@ -100,6 +100,10 @@ export class Fleet {
 
   async askAsOperator(method: string, path: string, body?: object): Promise<Answer> {
     return this.#call(method, path, this.#operatorKey, body)
+  }
+
+  get databaseAddress(): DatabaseAddress {
+    return this.#database.address
   }
 
   /** Starts what has ended, and waits until every part answers. */

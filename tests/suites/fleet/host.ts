@@ -1,4 +1,4 @@
-import { readdir, readFile, mkdir } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
@@ -152,6 +152,8 @@ export class Host implements Member {
     })
     down.start()
     await until(`bin/up --down of ${this.name}`, () => !down.isRunning)
+    // A disk of its own is gone afterwards.
+    await cp(join(this.dataDir, 'logs'), join(this.#options.folder, 'logs'), { recursive: true })
     await this.#disk?.unmount()
   }
 }

@@ -12,6 +12,8 @@ import { allSandboxes, type FleetClient, SandboxClient } from './sandbox-client.
 import { untilTrue, watchForTwins } from './truth.ts'
 import { VolumeClient } from './volume-client.ts'
 
+/** OFFSHOOT_FLEET_MEMBERS: only members whose name begins so fail, e.g. `host` or `PostgreSQL`. */
+const MEMBERS = process.env['OFFSHOOT_FLEET_MEMBERS'] ?? ''
 /** Longest fault in milliseconds. A host that is cut off as long is lost. */
 const LONGEST_FAULT_MS = 25_000
 /** Milliseconds in which what is being created or deleted settles. */
@@ -59,7 +61,7 @@ export class Rounds {
   async play(round: number): Promise<string> {
     const { fleet, longestMs = LONGEST_FAULT_MS, log = () => undefined } = this.#options
     const random = this.random.another()
-    const member = random.pick(fleet.members)
+    const member = random.pick(fleet.members.filter(({ name }) => name.startsWith(MEMBERS)))
     const fault = random.pick(member.faults)
     const forMs = Math.round(longestMs * random.fraction() ** 2)
     const what = `round ${round}: ${member.name}, ${fault.name} for ${forMs} ms`

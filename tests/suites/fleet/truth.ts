@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
+import pg from 'pg'
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
 import { allSandboxes } from './sandbox-client.ts'
@@ -20,16 +21,18 @@ interface Running {
 export async function untilTrue(fleet: Fleet): Promise<void> {
   let found: string[] = []
   const agree = async () => (found = await differences(fleet)).length === 0
-  await until('a true state of every sandbox', agree, TRUE_MS, 250).catch((error: Error) => {
-    throw new Error(`${error.message}\n${found.join('\n')}`)
+  await until('a true state of every sandbox', agree, TRUE_MS, 250).catch(async (error: Error) => {
+    throw new Error([error.message, ...found, ...(await waitingForOperators(fleet))].join('\n'))
   })
 }
 
 async function differences(fleet: Fleet): Promise<string[]> {
   const rows = await allSandboxes(fleet).catch((error: Error) => error)
+  const internal = await internalSandboxes(fleet).catch((error: Error) => error)
   if (rows instanceof Error) return [rows.message]
-  const machines = await runningOn(fleet)
-  const manifests = await manifestsOf(fleet)
+  if (internal instanceof Error) return [internal.message]
+  const machines = (await runningOn(fleet)).filter(({ id }) => !internal.includes(id))
+  const manifests = (await manifestsOf(fleet)).filter(({ id }) => !internal.includes(id))
   const live = rows.filter(({ status }) => status === 'running' || status === 'paused')
   const rowsWithout = rows.flatMap(({ id, status }) => {
     const there = manifests.filter((each) => each.id === id)
@@ -49,6 +52,25 @@ async function differences(fleet: Fleet): Promise<string[]> {
       .filter(({ id }) => !live.some((row) => row.id === id))
       .map(({ id, host }) => `QEMU of ${id} on ${host}`),
   ]
+}
+
+/** Sandboxes in which control verifies backups. No workspace sees them. */
+async function internalSandboxes(fleet: Fleet): Promise<string[]> {
+  const client = new pg.Client(fleet.databaseAddress)
+  client.on('error', () => undefined)
+  await client.connect()
+  const { rows } = await client.query<{ id: string }>(`select id from sandboxes where managed_by = 'proof'`)
+  await client.end()
+  return rows.map(({ id }) => id)
+}
+
+/** What reconciliation removes only when an operator confirms it. */
+async function waitingForOperators(fleet: Fleet): Promise<string[]> {
+  const asked = fleet.hosts.map(async ({ id, name }) => {
+    const { text } = await fleet.askAsOperator('GET', `/v1/admin/hosts/${id}/reconcile`)
+    return `${name} waits for an operator with: ${text}`
+  })
+  return Promise.all(asked)
 }
 
 /** Every QEMU of a sandbox, on all hosts. */

@@ -80,7 +80,9 @@ const controlLayers = {
   'kinds/billing': inOrder('model limits metering .'),
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],
-  'kinds/sandboxes': inOrder('lsp model events lineage lifecycle ports links snapshots forks copies moves .'),
+  'kinds/sandboxes': inOrder(
+    'lsp model events lineage lifecycle ports links snapshots forks copies moves snapshot-copies .',
+  ),
   'kinds/databases': inOrder('model stored-archives broker .'),
   'kinds/apps': inOrder(
     'model links preview-access certificates deployments previews domains git-provider project dependency-cache deploying instances .',

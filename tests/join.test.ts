@@ -124,15 +124,17 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
   })
 
   it(
-    'loses a sandbox that sleeps to another host while it is cut off, with its memory, and removes it later',
+    'loses a sandbox that sleeps and a snapshot to another host while it is cut off, with their memory',
     { tags: ['faults'] },
     async () => {
       const { id: asleep } = await first.create({ template: 'minimal', persistent: true })
       await first.exec(asleep, 'echo kept > /root/file; sleep 100000 > /dev/null 2>&1 & echo $! > /tmp/pid')
+      const { body: snapshot } = await first.request('POST', `/v1/sandboxes/${asleep}/snapshots`, { body: {} })
       expect((await first.request('POST', `/v1/sandboxes/${asleep}/hibernate`)).status).toBe(200)
-      await until('a copy of it', async () => {
+      await until('a copy of both', async () => {
         const { text } = await call('GET', `${first.credentials.base_url}/metrics`)
-        return /^offshoot_sandbox_copies\{status="stored"\} 1$/m.test(text)
+        const isStored = (kind: string) => text.includes(`offshoot_${kind}_copies{status="stored"} 1\n`)
+        return isStored('sandbox') && isStored('snapshot')
       })
       const other = await firstHost()
       expect((await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)).status).toBe(200)
@@ -147,6 +149,11 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
         })
         expect((await first.exec(asleep, 'echo later > /root/file; cat /root/file')).stdout).toBe('later\n')
         await until('the end of its lease', async () => (await lease()).ended_at !== null)
+        const { id: copy } = await first.create({ from_snapshot: snapshot.id })
+        expect((await first.exec(copy, 'cat /root/file; kill -0 $(cat /tmp/pid) && echo runs')).stdout).toBe(
+          'kept\nruns\n',
+        )
+        expect((await first.request('DELETE', `/v1/sandboxes/${copy}`)).status).toBe(204)
       } finally {
         await second.connect(true)
       }
@@ -155,6 +162,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
       })
       await until('another lease', async () => (await lease()).ended_at === null)
       expect((await first.exec(asleep, 'cat /root/file')).stdout).toBe('later\n')
+      expect((await first.request('DELETE', `/v1/snapshots/${snapshot.id}`)).status).toBe(204)
       expect((await first.exec(sandbox, 'echo untouched')).stdout).toBe('untouched\n')
       expect((await first.request('DELETE', `/v1/sandboxes/${asleep}`)).status).toBe(204)
       expect((await asOperator('POST', `/v1/admin/hosts/${other}/cordon`)).status).toBe(200)
@@ -208,10 +216,11 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     },
   )
 
-  it('gives its sandboxes to another host, with their processes, when it is drained', async () => {
+  it('gives its sandboxes and snapshots to another host, with their processes, when it is drained', async () => {
     const { host_id: id } = await member()
     const beats = `while true; do date +%s%N > /tmp/beat; sleep 0.2; done`
     await first.exec(sandbox, `echo kept > /root/file; sh -c '${beats}' > /dev/null 2>&1 & echo $! > /tmp/pid`)
+    const { body: snapshot } = await first.request('POST', `/v1/sandboxes/${sandbox}/snapshots`, { body: {} })
     expect((await asOperator('DELETE', `/v1/admin/hosts/${id}`)).status).toBe(409)
     const other = await firstHost()
     await asOperator('POST', `/v1/admin/hosts/${other}/uncordon`)
@@ -219,12 +228,21 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     await until('the host to be empty', async () => {
       const { body } = await asOperator('GET', `/v1/admin/hosts/${id}`)
       if (body.drain.ended_at === null) return false
-      expect(body).toMatchObject({ state: 'cordoned', sandboxes: 0, drain: { moved: 1, failed: 0, staying: 0 } })
+      expect(body).toMatchObject({ state: 'cordoned', sandboxes: 0, drain: { moved: 2, failed: 0, staying: 0 } })
       return true
     })
     const shown = await first.exec(sandbox, 'cat /root/file; kill -0 $(cat /tmp/pid) && cat /tmp/beat')
     const [file, beat] = shown.stdout.trim().split('\n')
     expect([file, shown.exit_code]).toEqual(['kept', 0])
+    const { id: copy } = await first.create({ from_snapshot: snapshot.id })
+    expect(await first.exec(copy, 'cat /root/file; kill -0 $(cat /tmp/pid)')).toMatchObject({
+      stdout: 'kept\n',
+      exit_code: 0,
+    })
+    expect((await first.request('DELETE', `/v1/sandboxes/${copy}`)).status).toBe(204)
+    await until('the snapshot to be removed there', async () => {
+      return !(await readdir(join(second.dataDir, 'agent/snapshots'))).includes(snapshot.id)
+    })
     await until('the process to go on', async () => (await first.exec(sandbox, 'cat /tmp/beat')).stdout.trim() !== beat)
     await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
     const { body: events } = await first.request('GET', `/v1/events?sandbox_id=${sandbox}&limit=100`)

@@ -1,6 +1,7 @@
 import type { HostDrain } from '@offshoot/contract/host'
 import { statement } from '../platform/db/statement.ts'
 import { MOVABLE } from './move-statements.ts'
+import { FAILED_SNAPSHOT, IS_SNAPSHOT_MOVING, IS_SNAPSHOT_TRIED, MOVABLE_SNAPSHOT } from './snapshot-move-statements.ts'
 
 /** Hosts that one sandbox is offered to in one drain. */
 const MAX_ATTEMPTS = 3
@@ -29,9 +30,11 @@ export const cancelDrain = statement<{ id: string }, [id: string]>(
 export interface DrainingHost {
   readonly id: string
   readonly begun_at: Date
-  /** Moves from it that are under way. */
+  /** Moves of sandboxes from it that are under way. */
   readonly open: number
-  /** Sandboxes and databases there that are just being made. */
+  /** Moves of snapshots from it that are under way. */
+  readonly open_snapshots: number
+  /** Sandboxes, databases and snapshots there that are just being made. */
   readonly creating: number
   /** Sandboxes there of apps that leave the host. */
   readonly of_apps: number
@@ -54,8 +57,10 @@ export const drainingHosts = statement<DrainingHost, []>(
   'draining-hosts',
   `select a.id, a.drain_begun_at as begun_at,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as open,
+     (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.finished_at is null) as open_snapshots,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and (s.status = 'creating'
-        or exists (select from databases d where d.id = s.id and d.status = 'provisioning'))) as creating,
+        or exists (select from databases d where d.id = s.id and d.status = 'provisioning')))
+       + (select count(*)::int from snapshots s where s.agent_id = a.id and s.status = 'creating') as creating,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and s.managed_by = 'app' and s.status <> 'failed'
         and not exists (select ${LIVE_VERSIONS} where ${IS_THERE} and p.id = s.managed_id and ${IS_STUCK})) as of_apps
    from agents a where ${isDraining('a')} and a.retired_at is null`,
@@ -103,17 +108,24 @@ export const drainProgress = statement<
 >(
   'drain-progress',
   `select (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null)
-       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_DEPLOYED}) as moving,
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_DEPLOYED})
+       + (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.finished_at is null) as moving,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
         and not ${IS_TRIED})
-       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and not ${IS_DEPLOYED} and not ${IS_STUCK}) as waiting,
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and not ${IS_DEPLOYED} and not ${IS_STUCK})
+       + (select count(*)::int from snapshots s where s.agent_id = a.id and ${MOVABLE_SNAPSHOT}
+        and not ${IS_SNAPSHOT_MOVING} and not ${IS_SNAPSHOT_TRIED}) as waiting,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.state = 'done'
         and m.created_at >= a.drain_begun_at)
        + (select count(*)::int from app_deployments n where n.from_agent = a.id and n.cause = 'host_drained' and n.was_live
-        and n.created_at >= a.drain_begun_at) as moved,
+        and n.created_at >= a.drain_begun_at)
+       + (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.state = 'done'
+        and m.created_at >= a.drain_begun_at) as moved,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
         and ${IS_TRIED})
-       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_STUCK}) as failed
+       + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_STUCK})
+       + (select count(*)::int from snapshots s where s.agent_id = a.id and ${MOVABLE_SNAPSHOT}
+        and not ${IS_SNAPSHOT_MOVING} and ${IS_SNAPSHOT_TRIED}) as failed
    from agents a where a.id = $1 and a.drain_begun_at is not null`,
 )
 
@@ -141,10 +153,10 @@ export const stayingObjects = statement<StayingObject & { readonly total: number
      union all
      select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
      union all
-     select 'snapshot', id::text, workspace_id,
-       case origin when 'fork' then 'forks of a sandbox depend on it' when 'backup' then 'it is a backup of a database'
-         else 'its data is on this host' end
-     from snapshots where agent_id = $1
+     select 'snapshot', s.id::text, s.workspace_id, (select m.reason ${FAILED_SNAPSHOT}
+       order by m.to_agent is null, m.created_at desc limit 1)
+     from snapshots s join agents a on a.id = s.agent_id
+     where a.id = $1 and ${MOVABLE_SNAPSHOT} and not ${IS_SNAPSHOT_MOVING} and ${IS_SNAPSHOT_TRIED}
      union all
      select 'template', name, workspace_id, 'it was built on this host' from templates
      where agent_id = $1 and workspace_id is not null

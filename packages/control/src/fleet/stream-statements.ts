@@ -8,18 +8,22 @@ export interface StoredStream {
   readonly chunks: number
 }
 
+/** SQL: the copies that are being stored, of sandboxes and of snapshots. */
+const COPYING = `(select id, workspace_id from sandbox_copies where state = 'copying'
+   union all select id, workspace_id from snapshot_copies where state = 'copying')`
+
 /** No row: the copy was given up. @param bake its hash, if the stream is a bake; otherwise `null` */
 export const insertStream = statement<{ id: string }, [copyId: string, bake: string | null]>(
   'insert-stream',
   `insert into stored_streams (workspace_id, copy_id, bake)
-   select workspace_id, id, $2 from sandbox_copies where id = $1 and state = 'copying' returning id`,
+   select c.workspace_id, c.id, $2 from ${COPYING} c where c.id = $1 returning id`,
 )
 
 /** Before an object is stored: it may exist from now on. No row: the copy was given up. */
 export const noteChunk = statement<{ id: string }, [id: string, chunks: number, bytes: number]>(
   'note-chunk',
-  `update stored_streams s set chunks = $2, bytes = s.bytes + $3 from sandbox_copies c
-   where s.id = $1 and s.state = 'storing' and c.id = s.copy_id and c.state = 'copying' returning s.id`,
+  `update stored_streams s set chunks = $2, bytes = s.bytes + $3
+   where s.id = $1 and s.state = 'storing' and s.copy_id in (select c.id from ${COPYING} c) returning s.id`,
 )
 
 /** No row: the copy was given up, or another process has stored the same bake. */
@@ -49,6 +53,8 @@ export const dropUnneededBakes = statement<{ id: string }, []>(
   'drop-unneeded-bakes',
   `update stored_streams s set state = 'dropped', reason = 'no copy needs it', deletion_due_at = now()
    where s.state = 'stored' and s.bake is not null and not exists (select from sandbox_copies c
+     where c.workspace_id = s.workspace_id and c.bake = s.bake and c.ended_at is null)
+     and not exists (select from snapshot_copies c
      where c.workspace_id = s.workspace_id and c.bake = s.bake and c.ended_at is null)
    returning s.id`,
 )

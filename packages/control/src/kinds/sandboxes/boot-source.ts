@@ -6,6 +6,7 @@ import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
+import { type Prepare, snapshotNodes } from './snapshot-copies/snapshot-nodes.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
 import { findAttachments } from '../volumes/find-attachments.ts'
 
@@ -19,6 +20,8 @@ export interface BootSource {
   readonly visibility: Visibility
   readonly volumes: readonly AgentAttachment[]
   readonly nodes: readonly [Candidate, ...Candidate[]]
+  /** Called before a node is asked. */
+  readonly prepare?: Prepare
 }
 
 interface Wanted {
@@ -47,10 +50,11 @@ export async function bootSource(
       egress: network?.egress,
       caller,
     })
-    if (agentId !== null && source.nodes[0].info.agent_id !== agentId) {
-      throw new ApiError('conflict', { detail: 'the snapshot and the volumes are not on the same host' })
+    const [node, ...others] = source.nodes.filter(({ info }) => agentId === null || info.agent_id === agentId)
+    if (node === undefined) {
+      throw new ApiError('conflict', { detail: 'the host of the volumes cannot get the snapshot' })
     }
-    return { ...source, volumes }
+    return { ...source, volumes, nodes: [node, ...others] }
   }
   // The schema of the body requires one of the two.
   if (name === undefined) throw new ApiError('invalidField', { error: 'template required' })
@@ -79,28 +83,22 @@ function nodesOf({ fleet }: SandboxesContext, workspaceId: WorkspaceId, { name, 
   return agent !== undefined && isCandidate(agent) ? [agent] : []
 }
 
-/**
- * A snapshot exists only on the agent that took it. It determines the size; the current state of its template does not
- * matter.
- */
+/** A snapshot determines the size; the current state of its template does not matter. */
 async function snapshotSource(
-  { database, fleet }: SandboxesContext,
+  control: SandboxesContext,
   workspaceId: WorkspaceId,
   { name, text, egress, caller }: Wanted,
 ): Promise<BootSource> {
   const row =
     caller === null
-      ? await findFeatureSnapshot(database, workspaceId, text)
-      : await findOwnSnapshot(database, caller, text)
+      ? await findFeatureSnapshot(control.database, workspaceId, text)
+      : await findOwnSnapshot(control.database, caller, text)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${text}` })
   const { template } = row
   if (name !== undefined && name !== template) {
     throw new ApiError('invalidField', { error: `template must be ${template}, the template of the snapshot` })
   }
-  const node = fleet.byId(row.agent_id)
-  if (node === undefined || !isCandidate(node)) throw new ApiError('agentUnreachable')
-  // Versions of apps and restored databases are where their snapshot is.
-  if (caller !== null) fleet.rules.refuse(node, workspaceId)
+  const { nodes, prepare } = await snapshotNodes(control, row, workspaceId, caller === null)
   const { cpu, memory_mb } = row
   return {
     template: { name: template, cpu, memory_mb, built: null },
@@ -108,6 +106,7 @@ async function snapshotSource(
     egress: egress ?? row.egress,
     visibility: row.visibility,
     volumes: [],
-    nodes: [node],
+    nodes,
+    prepare,
   }
 }

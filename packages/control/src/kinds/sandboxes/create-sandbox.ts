@@ -95,14 +95,17 @@ async function askNode(
   control: SandboxesContext,
   { workspaceId, requestId, body, withoutMemory = false }: CreateRequest,
   { id, limits, timeoutMs }: Asked,
-  { template: source, snapshotId, egress, visibility, volumes, nodes }: BootSource,
+  { template: source, snapshotId, egress, visibility, volumes, nodes, prepare }: BootSource,
   node: Candidate,
 ): Promise<CreateOutcome> {
+  const begunAtMs = performance.now()
   const agentId = node.info.agent_id
   if (node !== nodes[0]) {
     const [moved] = await moveCreating(control.database.pool, id, agentId)
     if (moved === undefined) throw deletedMeanwhile()
   }
+  const failed = (await prepare?.(node, { requestId, timeoutMs })) ?? null
+  if (failed !== null) return failed
   const { env = {}, persistent, idle_timeout_seconds } = body
   const outcome = await node.client.create(
     {
@@ -120,7 +123,7 @@ async function askNode(
     },
     workspaceId,
     requestId,
-    timeoutMs,
+    Math.ceil(timeoutMs - (performance.now() - begunAtMs)),
   )
   if (outcome.kind === 'created') return outcome
   control.log.warn({ req_id: requestId, agent: agentId, sandbox: id, err: outcome.error }, 'create failed on an agent')

@@ -95,6 +95,7 @@ describe('migrate', () => {
       '0075-stored-archives',
       '0076-recovered-databases',
       '0078-replaced-versions',
+      '0080-snapshot-hosts',
     ])
   })
 

@@ -59,6 +59,7 @@ import * as ownCertificate from './migrations/0074-own-certificate.ts'
 import * as storedArchives from './migrations/0075-stored-archives.ts'
 import * as recoveredDatabases from './migrations/0076-recovered-databases.ts'
 import * as replacedVersions from './migrations/0078-replaced-versions.ts'
+import * as snapshotHosts from './migrations/0080-snapshot-hosts.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -122,6 +123,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0075-stored-archives': storedArchives,
   '0076-recovered-databases': recoveredDatabases,
   '0078-replaced-versions': replacedVersions,
+  '0080-snapshot-hosts': snapshotHosts,
 }
 
 /**

@@ -987,6 +987,72 @@ create table "sign_in_links" (
   constraint sign_in_links_token_sha256_key UNIQUE (token_sha256)
 );
 
+create table "snapshot_copies" (
+  id uuid not null default gen_random_uuid(),
+  snapshot_id uuid not null,
+  workspace_id uuid not null,
+  state text not null default 'waiting'::text,
+  reason text,
+  bake text,
+  bake_stream_id uuid,
+  created_at timestamp(3) with time zone not null default now(),
+  stored_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  constraint snapshot_copies_check CHECK (((state = 'ended'::text) = (ended_at IS NOT NULL))),
+  constraint snapshot_copies_check1 CHECK (((ended_at IS NOT NULL) = (reason IS NOT NULL))),
+  constraint snapshot_copies_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'copying'::text, 'stored'::text, 'ended'::text]))),
+  constraint snapshot_copies_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX snapshot_copies_bake_idx ON public.snapshot_copies USING btree (workspace_id, bake) WHERE (ended_at IS NULL);
+
+CREATE INDEX snapshot_copies_ended_idx ON public.snapshot_copies USING btree (ended_at);
+
+CREATE INDEX snapshot_copies_snapshot_idx ON public.snapshot_copies USING btree (snapshot_id, ended_at);
+
+CREATE UNIQUE INDEX snapshot_copies_current_idx ON public.snapshot_copies USING btree (snapshot_id) WHERE (ended_at IS NULL);
+
+create table "snapshot_hosts" (
+  id uuid not null,
+  agent_id text not null,
+  workspace_id uuid not null,
+  state text not null default 'copying'::text,
+  creator integer not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint snapshot_hosts_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'ready'::text]))),
+  constraint snapshot_hosts_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint snapshot_hosts_id_fkey FOREIGN KEY (id) REFERENCES snapshots(id) ON DELETE CASCADE,
+  constraint snapshot_hosts_pkey PRIMARY KEY (id, agent_id)
+);
+
+CREATE INDEX snapshot_hosts_agent_idx ON public.snapshot_hosts USING btree (agent_id);
+
+create table "snapshot_moves" (
+  id uuid not null default gen_random_uuid(),
+  snapshot_id uuid not null,
+  workspace_id uuid not null,
+  from_agent text not null,
+  to_agent text,
+  state text not null,
+  reason text,
+  is_final boolean not null default false,
+  created_at timestamp(3) with time zone not null default now(),
+  finished_at timestamp(3) with time zone,
+  constraint snapshot_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
+  constraint snapshot_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
+  constraint snapshot_moves_check2 CHECK (((state = 'copying'::text) = (finished_at IS NULL))),
+  constraint snapshot_moves_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'done'::text, 'failed'::text]))),
+  constraint snapshot_moves_from_agent_fkey FOREIGN KEY (from_agent) REFERENCES agents(id),
+  constraint snapshot_moves_to_agent_fkey FOREIGN KEY (to_agent) REFERENCES agents(id),
+  constraint snapshot_moves_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX snapshot_moves_finished_idx ON public.snapshot_moves USING btree (finished_at);
+
+CREATE INDEX snapshot_moves_from_idx ON public.snapshot_moves USING btree (from_agent, created_at);
+
+CREATE UNIQUE INDEX snapshot_moves_open_idx ON public.snapshot_moves USING btree (snapshot_id) WHERE (finished_at IS NULL);
+
 create table "snapshots" (
   id uuid not null,
   workspace_id uuid not null,
@@ -1005,6 +1071,7 @@ create table "snapshots" (
   managed_by text,
   name text,
   visibility text not null default 'public'::text,
+  is_missing boolean not null default false,
   constraint snapshots_check CHECK (((status = 'ready'::text) = (size_bytes IS NOT NULL))),
   constraint snapshots_egress_check CHECK ((egress = ANY (ARRAY['internet'::text, 'none'::text]))),
   constraint snapshots_origin_check CHECK ((origin = ANY (ARRAY['user'::text, 'fork'::text, 'backup'::text]))),

@@ -2,6 +2,7 @@ import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import { agentOrNone } from '../../../fleet/agent-or-none.ts'
 import {
   copyById,
+  type CopyRow,
   endCopy,
   noteCopying,
   noteSettled,
@@ -9,16 +10,26 @@ import {
   unsettledCopies,
 } from '../../../fleet/copy-statements.ts'
 import { settleCopy } from '../../../fleet/held-sandboxes.ts'
-import { leave } from '../../../fleet/move-calls.ts'
+import { exportStream, leave } from '../../../fleet/move-calls.ts'
 import { untilApplied } from '../../../fleet/reconcile.ts'
+import type { Subject } from '../../../fleet/sandbox-calls.ts'
 import { reasonOf, SourceFailed } from '../../../fleet/stream-calls.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
 import { StoreFailed } from '../model/stored-streams.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
-import { CopyEnded, type CopyRun, storeBake, storeSandbox } from './store-copy.ts'
+import { CopyEnded, storeBake, type Storing, storeOwn } from './store-copy.ts'
 
 /** Seconds between two runs of the job of a copy that does not get on. */
 const RETRY_SECONDS = 10
+
+/** One run of the job of a copy. */
+interface CopyRun {
+  readonly control: SandboxesContext
+  readonly copy: CopyRow
+  readonly subject: Subject
+  /** Aborts when the process stops, or no longer holds the job. */
+  readonly signal: AbortSignal
+}
 
 /**
  * Stores copies of hibernated sandboxes (docs/internal-api.md, "Copy"). The row of the copy says what has been done. From
@@ -84,9 +95,13 @@ async function store(run: CopyRun): Promise<void> {
   if (copying === undefined) throw new CopyEnded('the copy was given up')
   // Then control has everything that the host says of the sandbox, before another host speaks of it.
   await untilApplied(pool, copy.agent_id, seq, signal)
-  const storing = { ...run, copy: { ...copy, bake: bake.hash }, streams, source }
+  const open: Storing['open'] = (part) => {
+    const query = part === 'own' ? { have: [bake.hash] } : { have: [], only: 'bake' as const }
+    return exportStream(source, subject, { moveId: copy.id, ...query }, signal)
+  }
+  const storing = { control, copy, streams, signal, open }
   const ofBake = await storeBake(storing, bake.hash)
-  const [stored] = await noteStored(pool, copy.id, await storeSandbox(storing), ofBake)
+  const [stored] = await noteStored(pool, copy.id, await storeOwn(storing), ofBake)
   if (stored === undefined) throw new CopyEnded('the copy was given up')
 }
 

@@ -1,8 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { AgentClient } from '../../../fleet/agent-client.ts'
-import type { CopyRow } from '../../../fleet/copy-statements.ts'
-import { exportStream } from '../../../fleet/move-calls.ts'
-import type { Subject } from '../../../fleet/sandbox-calls.ts'
 import { SourceFailed } from '../../../fleet/stream-calls.ts'
 import { insertStream, noteBakeStored, noteChunk, storedBake } from '../../../fleet/stream-statements.ts'
 import { CHUNK_BYTES, type StoredStreams } from '../model/stored-streams.ts'
@@ -13,18 +9,15 @@ export class CopyEnded extends Error {
   override readonly name = 'CopyEnded'
 }
 
-/** One run of the job of a copy. */
-export interface CopyRun {
-  readonly control: SandboxesContext
-  readonly copy: CopyRow
-  readonly subject: Subject
+/** A copy of a sandbox or of a snapshot, whose row is `copying`. */
+export interface Storing {
+  readonly control: Pick<SandboxesContext, 'database'>
+  readonly copy: { readonly id: string; readonly workspace_id: string }
+  readonly streams: StoredStreams
   /** Aborts when the process stops, or no longer holds the job. */
   readonly signal: AbortSignal
-}
-
-export interface Storing extends CopyRun {
-  readonly streams: StoredStreams
-  readonly source: AgentClient
+  /** Opens the stream of the bake alone, or the stream without the bake. @throws SourceFailed */
+  readonly open: (part: 'bake' | 'own') => Promise<Readable>
 }
 
 /** The stream of a bake, which all copies of a workspace with that bake share. @throws CopyEnded, StoreFailed, SourceFailed */
@@ -41,18 +34,16 @@ export async function storeBake(storing: Storing, bake: string): Promise<string>
   return stream
 }
 
-/** The stream of the sandbox without its bake. @throws CopyEnded, StoreFailed, SourceFailed */
-export function storeSandbox(storing: Storing): Promise<string> {
+/** The stream without its bake. @throws CopyEnded, StoreFailed, SourceFailed */
+export function storeOwn(storing: Storing): Promise<string> {
   return store(storing, null)
 }
 
-async function store(storing: Storing, bake: string | null): Promise<string> {
-  const { control, copy, source, subject, streams, signal } = storing
+async function store({ control, copy, open, streams, signal }: Storing, bake: string | null): Promise<string> {
   const { pool } = control.database
   const [stream] = await insertStream(pool, copy.id, bake)
   if (stream === undefined) throw new CopyEnded('the copy was given up')
-  const query = bake === null ? { have: [copy.bake ?? ''] } : { have: [], only: 'bake' as const }
-  const body = await exportStream(source, subject, { moveId: copy.id, ...query }, signal)
+  const body = await open(bake === null ? 'own' : 'bake')
   let index = 0
   for await (const chunk of chunksOf(body)) {
     // The record precedes its object, so that each object that may exist is deleted one day.

@@ -1,5 +1,4 @@
 import { REMOVABLE } from '../../../fleet/removable.ts'
-import { isAbandoned } from '../../../platform/db/abandoned.ts'
 import { statement } from '../../../platform/db/statement.ts'
 import { READY_SNAPSHOT, SNAPSHOT_COLUMNS, type SnapshotRow } from './snapshot-row.ts'
 
@@ -76,17 +75,4 @@ export const endUnusedSnapshot = statement<SnapshotRow, [id: string, agents: rea
   'end-unused-snapshot',
   `update snapshots set deletion_due_at = now() where id = $1 and ${UNUSED} returning ${SNAPSHOT_COLUMNS}`,
   READY_SNAPSHOT,
-)
-
-export interface ReconcileSnapshotRow {
-  readonly id: string
-  readonly workspace_id: string
-  readonly status: 'creating' | 'ready'
-  /** @see isAbandoned */
-  readonly is_abandoned: boolean
-}
-
-export const snapshotRowsOfAgent = statement<ReconcileSnapshotRow, [agentId: string, deadlineSeconds: number]>(
-  'snapshot-rows-of-agent',
-  `select s.id, s.workspace_id, s.status, ${isAbandoned('s', '$2')} as is_abandoned from snapshots s where s.agent_id = $1`,
 )

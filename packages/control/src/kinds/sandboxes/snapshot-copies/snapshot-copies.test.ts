@@ -1,0 +1,132 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { retireAgent } from '../../../fleet/agent-statements.ts'
+import { FakeAgent } from '../../../test/fake-agent.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { copySettings } from '../../../test/copy-settings.ts'
+import { OPERATOR } from '../../../test/operator.ts'
+
+describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
+  let harness: Harness
+  let agents: FakeAgent[]
+  let home: FakeAgent
+  let away: FakeAgent
+  let control: RunningControl
+  let alice: Tenant
+  let folder: string
+  let id: string
+
+  const settings = () => ({ ...copySettings({ folder }), lost_after_seconds: 60 })
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'offshoot-copies-'))
+    agents = await Promise.all([FakeAgent.start(), FakeAgent.start()])
+    harness = await Harness.start()
+    control = await harness.control(agents, settings())
+    alice = await harness.tenant(control, 'alice')
+    const { body: sandbox } = await ask('POST', '/v1/sandboxes', { template: 'base' })
+    id = (await ask('POST', `/v1/sandboxes/${sandbox.id}/snapshots`, {})).body.id
+    home = agents.find(({ state }) => state.snapshots.has(id)) as FakeAgent
+    away = agents.find((agent) => agent !== home) as FakeAgent
+  })
+
+  afterEach(async () => {
+    await harness.stop()
+    await Promise.all(agents.map((agent) => agent.kill()))
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const ask = async (method: string, path: string, body?: unknown) =>
+    call(control.url, method, path, { token: alice.key, ...(body !== undefined && { body }) })
+  const create = async () => ask('POST', '/v1/sandboxes', { from_snapshot: id })
+  const copies = async () =>
+    (await harness.pool.query('select state, reason from snapshot_copies order by created_at')).rows
+  const stored = async () => eventually(async () => (await copies()).at(-1)?.state === 'stored')
+  const objects = async () => readdir(join(folder, 'streams')).catch(() => [])
+  const homeOf = async () =>
+    (await harness.pool.query('select agent_id, is_missing from snapshots where id = $1', [id])).rows[0]
+  const kill = async (agent: FakeAgent) => {
+    await agent.kill()
+    await eventually(() => control.control.fleet.byId(agent.state.agentId)?.isReachable === false)
+  }
+  const lose = async (agent: FakeAgent) => {
+    await kill(agent)
+    await harness.pool.query('update agents set lost_at = now() where id = $1', [agent.state.agentId])
+  }
+
+  it('is used on another host while its own is lost, and deleted with its objects', async () => {
+    await stored()
+    expect((await objects()).length).toBeGreaterThan(1)
+    expect(await call(control.url, 'GET', '/metrics')).toMatchObject({
+      body: expect.stringContaining('offshoot_snapshot_copies{status="stored"} 1'),
+    })
+    await lose(home)
+    expect((await create()).status).toBe(201)
+    expect(away.state.snapshots.get(id)).toMatchObject({ workspace_id: alice.workspaceId })
+    expect((await homeOf()).agent_id).toBe(home.state.agentId)
+    await harness.pool.query('delete from sandboxes')
+    await harness.pool.query('delete from snapshots where id = $1', [id])
+    expect(await copies()).toEqual([{ state: 'ended', reason: 'the snapshot was deleted' }])
+    await eventually(async () => (await objects()).length === 0)
+    control.control.fleet.reconcileSoon(away.state.agentId)
+    await eventually(() => !away.state.snapshots.has(id))
+    await eventually(async () => (await harness.pool.query('select from stored_streams')).rowCount === 0)
+    expect((await harness.pool.query('select from snapshot_hosts')).rowCount).toBe(0)
+  })
+
+  it('is used on another host after its own was removed, and is that host’s then', async () => {
+    await stored()
+    await kill(home)
+    await retireAgent(harness.pool, home.state.agentId, null)
+    expect((await create()).status).toBe(201)
+    expect((await homeOf()).agent_id).toBe(away.state.agentId)
+    expect((await ask('DELETE', `/v1/snapshots/${id}`)).status).toBe(204)
+    expect(away.state.snapshots.has(id)).toBe(false)
+  })
+
+  it('keeps its row when its host has lost it, and is found again', async () => {
+    await stored()
+    const kept = home.state.snapshots.get(id)
+    home.state.snapshots.delete(id)
+    control.control.fleet.reconcileSoon(home.state.agentId)
+    await eventually(async () => (await homeOf()).is_missing === true)
+    home.state.snapshots.set(id, kept as never)
+    control.control.fleet.reconcileSoon(home.state.agentId)
+    await eventually(async () => (await homeOf()).is_missing === false)
+    home.state.snapshots.delete(id)
+    control.control.fleet.reconcileSoon(home.state.agentId)
+    await eventually(async () => (await homeOf()).is_missing === true)
+    expect((await create()).status).toBe(201)
+    expect(await homeOf()).toEqual({ agent_id: away.state.agentId, is_missing: false })
+  })
+
+  it('shares its bake with the other copies of the workspace', async () => {
+    await stored()
+    const { body: other } = await create()
+    await ask('POST', `/v1/sandboxes/${other.id}/snapshots`, {})
+    await eventually(async () => (await copies()).filter(({ state }) => state === 'stored').length === 2)
+    const bakes = await harness.pool.query(`select from stored_streams where bake is not null and state = 'stored'`)
+    const all = await harness.pool.query('select from stored_streams')
+    expect([bakes.rowCount, all.rowCount]).toEqual([1, 3])
+  })
+
+  it('is stored after a failure, and is never deleted without a store', async () => {
+    home.onMove = async (step) =>
+      step === 'export-snapshot' ? { status: 500, body: { error: 'internal' } } : undefined
+    await eventually(async () => (await copies()).some(({ state }) => state === 'ended'))
+    home.onMove = async () => undefined
+    await stored()
+    await control.stop()
+    control = await harness.control(agents, OPERATOR)
+    await lose(home)
+    expect(await create()).toMatchObject({ status: 502, body: { error: 'agent unreachable' } })
+    expect((await copies()).at(-1)).toMatchObject({ state: 'stored' })
+    await control.stop()
+    control = await harness.control([away], settings())
+    await rm(join(folder, 'streams'), { recursive: true })
+    expect(await create()).toMatchObject({ status: 502, body: { error: 'agent unreachable' } })
+    expect((await copies()).at(-1)).toMatchObject({ state: 'stored' })
+  })
+})

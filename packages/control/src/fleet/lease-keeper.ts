@@ -75,7 +75,11 @@ export class LeaseKeeper {
   /** @returns milliseconds until the next one */
   async #round(): Promise<number> {
     const { agentId, isLeading, pool, seconds } = this.#options
-    if (!isLeading()) return AGAIN_MS
+    if (!isLeading()) {
+      // The agent may start anew meanwhile.
+      this.#challenge = null
+      return AGAIN_MS
+    }
     if (seconds === null) return this.#giveUp()
     this.#challenge ??= await this.#askForChallenge(seconds)
     if (this.#challenge === null) return this.#giveUp()

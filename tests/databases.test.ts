@@ -54,6 +54,8 @@ describe('a database', () => {
       idle_timeout_seconds: 300,
       always_on: false,
       parent_id: null,
+      recovered_at: null,
+      recovered_until: null,
     })
     expect((await ask('GET', `/${database.id}`)).body).toEqual(database)
     const { body: connection } = await ask('GET', `/${database.id}/connection`)

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { call } from './http.ts'
@@ -84,7 +83,9 @@ export class Visitors {
       const end = () => socket.terminate()
       signal.addEventListener('abort', end)
       socket.on('error', () => undefined)
-      const [code] = (await once(socket, 'close')) as [number]
+      const closed = Promise.withResolvers<number>()
+      socket.once('close', closed.resolve)
+      const code = await closed.promise
       signal.removeEventListener('abort', end)
       if (!signal.aborted) this.closes.push(code)
     }

@@ -19,6 +19,7 @@ export const ERRORS_EVERYWHERE: readonly ErrorName[] = [
 /** Errors of the agent that control forwards from every agent answer, and errors of the edge at preview addresses. */
 export const ERRORS_ELSEWHERE: readonly ErrorName[] = [
   'creditExhausted',
+  'leaseEnded',
   'sandboxNotFound',
   'nothingListening',
   'tooManyConnections',

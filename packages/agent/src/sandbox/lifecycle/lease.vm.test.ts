@@ -131,7 +131,7 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     expect(await agent.sh(id, 'cat /root/file')).toBe('kept')
   })
 
-  it('runs without a lease again when control gives leases up', async () => {
+  it('runs without a lease again when control gives leases up', { tags: ['long'] }, async () => {
     await startWriter()
     await renew(SHORT)
     expect((await agent.call('DELETE', '/v1/agent/lease', { workspace: null })).status).toBe(204)

@@ -92,7 +92,7 @@ describe('a database on a host that is drained', () => {
     await expectMoved()
   })
 
-  it('is moved on by another process if one ends while it copies the archive', async () => {
+  it('is moved on by another process if one ends while it copies the archive', { tags: ['long'] }, async () => {
     const held = holdStep(agents, 'put-archive')
     expect((await drain()).status).toBe(200)
     await held.begun
@@ -103,7 +103,7 @@ describe('a database on a host that is drained', () => {
     await expectMoved()
   })
 
-  it('stays with its archive if the other host has no room for the archive', async () => {
+  it('stays with its archive if the other host has no room for the archive', { tags: ['long'] }, async () => {
     const full = { status: 507, body: { error: 'insufficient host storage for sandbox' } }
     other().onMove = async (step) => (step === 'put-archive' ? full : undefined)
     await drain()
@@ -135,7 +135,7 @@ describe('a database on a host that is drained', () => {
     expect(agents.some(({ state }) => state.sandboxes.has(id))).toBe(false)
   })
 
-  it('moves once it is made', async () => {
+  it('moves once it is made', { tags: ['long'] }, async () => {
     await harness.pool.query(`update databases set status = 'provisioning'`)
     await drain()
     await eventually(async () => (await operate('GET', source.state.agentId)).body.drain !== null)

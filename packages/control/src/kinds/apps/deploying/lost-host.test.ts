@@ -77,7 +77,7 @@ describe('an app whose host is lost', () => {
     expect(await replaceable()).toEqual([])
   })
 
-  it('is replaced by the build that goes on when the host is back', async () => {
+  it('is replaced by the build that goes on when the host is back', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     const held = Promise.withResolvers<void>()
     const asked = Promise.withResolvers<void>()
@@ -108,7 +108,7 @@ describe('an app whose host is lost', () => {
     expect(await world.deploymentsOf(app)).toHaveLength(2)
   })
 
-  it('is built a limited number of times, with growing pauses, if no build succeeds', async () => {
+  it('is built a limited number of times, with growing pauses, if no build succeeds', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     void other.guest.fail('site', 'build', { exit: 1, stderr: 'no such branch' })
     await world.lose(host)
@@ -152,7 +152,7 @@ describe('an app whose host is lost', () => {
     expect((await create()).body).toMatchObject({ error: 'max sandboxes reached', active: 10 })
   })
 
-  it('waits while its workspace may create nothing', async () => {
+  it('waits while its workspace may create nothing', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts({ limits: { default_plan: 'free' } })
     const exhaust = (until: string) =>
       world.harness.pool.query(`update workspace_accounts set exhausted_until = ${until} where workspace_id = $1`, [
@@ -165,7 +165,7 @@ describe('an app whose host is lost', () => {
     expect(await world.leaves(app, host)).toBe(other)
   })
 
-  it('is built again a few at a time, those first that somebody deploys', async () => {
+  it('is built again a few at a time, those first that somebody deploys', { tags: ['long'] }, async () => {
     world = await AppsOnHosts.start(2)
     const [host, other] = world.hosts as [AppHost, AppHost]
     await cordon(other)
@@ -184,24 +184,28 @@ describe('an app whose host is lost', () => {
     expect(await open()).toBe(4)
   })
 
-  it('is built by one of several control processes, and by the next one if that loses its hold', async () => {
-    const { app, host, other } = await onTwoHosts()
-    await world.startControl()
-    const building = other.guest.fail('site', 'build', 'hang')
-    await world.lose(host)
-    await building
-    other.guest.heal('site')
-    const { rows } = await world.harness.pool.query('select creator from app_deployments where cause is not null')
-    expect(rows).toHaveLength(1)
-    const { rowCount } = await world.harness.pool.query(
-      `select pg_terminate_backend(pid) from pg_locks
+  it(
+    'is built by one of several control processes, and by the next one if that loses its hold',
+    { tags: ['long'] },
+    async () => {
+      const { app, host, other } = await onTwoHosts()
+      await world.startControl()
+      const building = other.guest.fail('site', 'build', 'hang')
+      await world.lose(host)
+      await building
+      other.guest.heal('site')
+      const { rows } = await world.harness.pool.query('select creator from app_deployments where cause is not null')
+      expect(rows).toHaveLength(1)
+      const { rowCount } = await world.harness.pool.query(
+        `select pg_terminate_backend(pid) from pg_locks
        where locktype = 'advisory' and classid = $1 and objid = $2 and granted`,
-      [ProcessLock.PROCESS, rows[0].creator],
-    )
-    expect(rowCount).toBe(1)
-    expect(await world.leaves(app, host)).toBe(other)
-    expect(await world.deploymentsOf(app)).toHaveLength(2)
-  })
+        [ProcessLock.PROCESS, rows[0].creator],
+      )
+      expect(rowCount).toBe(1)
+      expect(await world.leaves(app, host)).toBe(other)
+      expect(await world.deploymentsOf(app)).toHaveLength(2)
+    },
+  )
 
   it('is built again if the host is removed', async () => {
     const { app, host, other } = await onTwoHosts()
@@ -213,7 +217,7 @@ describe('an app whose host is lost', () => {
     expect((await world.deploymentsOf(app))[0]).toMatchObject({ cause: 'host_lost', from_agent: host.id })
   })
 
-  it('can go back to a version that was there: that is built again', async () => {
+  it('can go back to a version that was there: that is built again', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     await cordon(host)
     const second = await world.deploy(app.id)

@@ -154,7 +154,7 @@ describe('a copy of a hibernated sandbox', () => {
     }
   })
 
-  it('is not made by an agent whose version cannot export a bake alone', async () => {
+  it('is not made by an agent whose version cannot export a bake alone', { tags: ['long'] }, async () => {
     source.state.knowsOnly = false
     await hibernate()
     await eventually(async () => (await copies())[0]?.is_settled === true)
@@ -162,7 +162,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await rowsOfStreams()).every(({ state }) => state === 'dropped')).toBe(true)
   })
 
-  it('is given up when the service has no object store any more', async () => {
+  it('is given up when the service has no object store any more', { tags: ['long'] }, async () => {
     await hibernate()
     await stored()
     await control.stop()
@@ -173,7 +173,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await exec()).status).toBe(200)
   })
 
-  it('is made later if the folder is away', async () => {
+  it('is made later if the folder is away', { tags: ['long'] }, async () => {
     await rename(folder, `${folder}.away`)
     await hibernate()
     await eventually(async () => (await copies()).some(({ reason }) => reason?.startsWith('the object store: ')))
@@ -242,7 +242,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await copies())[0]).toMatchObject({ state: 'ended', is_settled: true })
   })
 
-  it('is given up by a drain, which moves the sandbox as any other', async () => {
+  it('is given up by a drain, which moves the sandbox as any other', { tags: ['long'] }, async () => {
     await hibernate()
     await stored()
     const path = `/v1/admin/hosts/${source.state.agentId}/drain`
@@ -273,7 +273,7 @@ describe('a copy of a hibernated sandbox', () => {
     control.control.fleet.reconcileSoon(source.state.agentId)
     await eventually(async () => (await exec()).status === 200)
   })
-  it('ends if its host does not know of it, after a restored backup', async () => {
+  it('ends if its host does not know of it, after a restored backup', { tags: ['long'] }, async () => {
     await hibernate()
     const { id: copy } = await stored()
     const { move: _gone, ...found } = source.state.sandboxes.get(id) ?? fail()

@@ -194,7 +194,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
     expect(await recovered()).toEqual(there())
   })
 
-  it('cannot be read with the key of another workspace', async () => {
+  it('cannot be read with the key of another workspace', { tags: ['long'] }, async () => {
     const bob = await harness.tenant(control, 'bob')
     await harness.pool.query(`update stored_streams set workspace_id = $1 where bake is null`, [bob.workspaceId])
     await kill(source)
@@ -214,14 +214,14 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
     expect(await hostOf()).toBeUndefined()
   })
 
-  it('outlives the removal of its host', async () => {
+  it('outlives the removal of its host', { tags: ['long'] }, async () => {
     await kill(source)
     await harness.pool.query('update agents set retired_at = now() where id = $1', [source.state.agentId])
     expect(await recovered()).toEqual(there())
     await eventually(async () => (await moves()).at(-1)?.left_behind === null)
   })
 
-  it('is recovered if its host has lost its disk', async () => {
+  it('is recovered if its host has lost its disk', { tags: ['long'] }, async () => {
     source.state.sandboxes.delete(id)
     control.control.fleet.reconcileSoon(source.state.agentId)
     expect(await recovered()).toEqual(there())
@@ -238,7 +238,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
       expect(await hostOf()).toBe(source.state.agentId)
     })
 
-    it('is not taken over by a move that the backup knows', async () => {
+    it('is not taken over by a move that the backup knows', { tags: ['long'] }, async () => {
       const held = holdStep([other()], 'import')
       await kill(source)
       await held.begun

@@ -77,7 +77,7 @@ export class TwoHosts {
     )
   }
 
-  /** Only one of the hosts gets what is new meanwhile. */
+  /** Places everything new on one of the hosts while `work` runs. */
   async onlyOn<T>(host: string, work: () => Promise<T>): Promise<T> {
     const other = host === this.first ? this.second : this.first
     await operate(this.offshoot, 'POST', `/${other}/cordon`)

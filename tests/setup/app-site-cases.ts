@@ -127,9 +127,14 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
   })
 
   it('are served again by another server when theirs ends', { tags: ['faults'] }, async () => {
-    const { offshoot } = served()
-    await offshoot.exec(site.sandbox, 'pkill -9 nginx')
+    await served().offshoot.exec(site.sandbox, 'pkill -9 nginx')
     await until('another server', async () => (await ask('/')).text === 'first')
+  })
+
+  it('are deleted, and their addresses are nobody’s', async () => {
+    const { offshoot } = served()
     for (const { id } of [site, page]) expect((await offshoot.request('DELETE', `/v1/apps/${id}`)).status).toBe(204)
+    for (const of of [site, page])
+      await until('the end of the address', async () => (await ask('/', { of })).status === 404)
   })
 }

@@ -106,7 +106,7 @@ describe('everything that is on a stolen host', () => {
     }
   })
 
-  it('opens no private sandbox at the port of databases, also with its certificate', async () => {
+  it('opens no private sandbox at the port of databases, also with its certificate', { tags: ['faults'] }, async () => {
     const { databases } = world.parts.edge.edge
     if (databases === null) throw new Error('the edge has no databases')
     await once(databases.server.listen(0, '127.0.0.1'), 'listening')

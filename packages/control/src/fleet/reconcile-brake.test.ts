@@ -148,17 +148,21 @@ describe('reconciliation without a recorded reason', () => {
     expect(deletions().filter((at) => at < next)).toHaveLength(64)
   })
 
-  it('removes the rows of many lost objects only when it is confirmed, and those of a few at once', async () => {
-    await insertVolumes(1)
-    await round()
-    expect(await volumesLeft()).toBe(0)
-    await insertVolumes(9)
-    await round()
-    expect(await volumesLeft()).toBe(9)
-    expect((await look()).body).toMatchObject({ count: 9 })
-    expect((await confirm({ count: 9 })).status).toBe(200)
-    await eventually(async () => (await volumesLeft()) === 0)
-  })
+  it(
+    'removes the rows of many lost objects only when it is confirmed, and those of a few at once',
+    { tags: ['faults'] },
+    async () => {
+      await insertVolumes(1)
+      await round()
+      expect(await volumesLeft()).toBe(0)
+      await insertVolumes(9)
+      await round()
+      expect(await volumesLeft()).toBe(9)
+      expect((await look()).body).toMatchObject({ count: 9 })
+      expect((await confirm({ count: 9 })).status).toBe(200)
+      await eventually(async () => (await volumesLeft()) === 0)
+    },
+  )
 
   it('deletes nothing for an empty database, which may take the host over', async () => {
     const running = await create()
@@ -195,22 +199,26 @@ describe('reconciliation without a recorded reason', () => {
     control = await harness.control([agent], OPERATOR)
   })
 
-  it('two databases share a host: the second one’s control deletes nothing of the first', async () => {
-    const running = await create()
-    addSnapshot(agent, { id: running, workspace_id: tenant.workspaceId, template: 'base' }, randomUUID(), 'user')
-    const elsewhere = await Harness.start()
-    const other = await elsewhere.control([agent], OPERATOR)
-    try {
-      await round(other)
-      await round()
-      expect(sandboxes()).toEqual([running])
-      expect(agent.state.snapshots.size).toBe(1)
-      const [{ client } = never()] = other.control.fleet.agents
-      await expect(client.remove(running, tenant.workspaceId, randomUUID())).rejects.toThrow('another cluster')
-    } finally {
-      await elsewhere.stop()
-    }
-  })
+  it(
+    'two databases share a host: the second one’s control deletes nothing of the first',
+    { tags: ['faults'] },
+    async () => {
+      const running = await create()
+      addSnapshot(agent, { id: running, workspace_id: tenant.workspaceId, template: 'base' }, randomUUID(), 'user')
+      const elsewhere = await Harness.start()
+      const other = await elsewhere.control([agent], OPERATOR)
+      try {
+        await round(other)
+        await round()
+        expect(sandboxes()).toEqual([running])
+        expect(agent.state.snapshots.size).toBe(1)
+        const [{ client } = never()] = other.control.fleet.agents
+        await expect(client.remove(running, tenant.workspaceId, randomUUID())).rejects.toThrow('another cluster')
+      } finally {
+        await elsewhere.stop()
+      }
+    },
+  )
 
   it('is confirmed by operators alone', async () => {
     for (const token of [tenant.key, tenant.jwt]) {

@@ -144,7 +144,7 @@ describe('rows follow the agent', () => {
       agent.state.unreadable.clear()
     })
 
-    it('removes a create of a process that is gone, and one that is too old', async () => {
+    it('removes a create of a process that is gone, and one that is too old', { tags: ['faults'] }, async () => {
       const gone = await insertRow('creating')
       const old = await insertRow('creating', ABANDONED, control.control.lock.number)
       agent.cutStreams()
@@ -195,7 +195,7 @@ describe('rows follow the agent', () => {
     expect(await eventually(() => state.sandboxes.size === 0)).toBe(true)
   })
 
-  it('fail when another agent answers at the address of theirs, and can then be deleted', async () => {
+  it('fail when another agent answers at that address, and can then be deleted', { tags: ['faults'] }, async () => {
     const { id } = (await create()).body
     await caughtUp()
     const { port } = agent

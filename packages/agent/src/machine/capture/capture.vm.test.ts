@@ -132,7 +132,7 @@ describe('a checkpoint of a running guest', () => {
     await host.end(woken)
   })
 
-  it('can be taken of a VM that another agent process started', async () => {
+  it('can be taken of a VM that another agent process started', { tags: ['faults'] }, async () => {
     const { vm, sums } = await busyVm()
     const first = await host.capture(vm, 'before-adoption')
     await vm.detach()
@@ -147,7 +147,7 @@ describe('a checkpoint of a running guest', () => {
 })
 
 describe('a checkpoint of a durable guest', () => {
-  it('is copied from an image while the guest runs, or from the stopped guest if the image is lost', async () => {
+  it('is copied from an image, or from the stopped guest if the image is lost', { tags: ['faults'] }, async () => {
     const { vm, sums } = await busyVm({ isDurable: true })
     const imaged: number[] = []
     // The first copy reads an image, not QEMU itself.

@@ -113,7 +113,7 @@ describe('a sandbox from the pool', () => {
 })
 
 describe('spares', () => {
-  it('run with low priority only while they are made', async () => {
+  it('run with low priority only while they are made', { tags: ['faults'] }, async () => {
     await agent.created()
     await eventually('a spare with low priority', async () => {
       const [spare] = await spareProcesses()
@@ -144,7 +144,7 @@ describe('spares', () => {
     expect(await agent.vms()).toHaveLength(2)
   })
 
-  it('are replaced without leftovers when their VM dies', async () => {
+  it('are replaced without leftovers when their VM dies', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await spares(1)
     const [before] = await spareFolders()

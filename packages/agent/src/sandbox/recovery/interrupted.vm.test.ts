@@ -139,22 +139,27 @@ describe('an agent that is killed in the middle of', () => {
 })
 
 describe('at its start an agent', () => {
-  it('keeps paused and hibernated sandboxes as they are, and fails one whose VM is gone', async () => {
-    const ids = [await remembering(), await remembering(), await remembering()] as const
-    const [paused, hibernated, gone] = ids
-    for (const id of [paused, gone]) await agent.act(id, 'pause')
-    await agent.act(hibernated, 'hibernate')
-    await agent.stop('SIGKILL')
-    for (const { process: vm, folder } of await agent.vms()) if (folder.includes(gone)) process.kill(vm.pid, 'SIGKILL')
-    await eventually('its end', async () => (await agent.vms()).length === 1)
-    await agent.start()
-    expect(await Promise.all(ids.map(statusOf))).toEqual(['paused', 'hibernated', 'failed'])
-    expect((await agent.events(gone)).at(-1)).toBe('recover.orphaned')
-    await agent.delete(gone)
-    await expectWhole()
-  })
+  it(
+    'keeps paused and hibernated sandboxes as they are, and fails one whose VM is gone',
+    { tags: ['faults'] },
+    async () => {
+      const ids = [await remembering(), await remembering(), await remembering()] as const
+      const [paused, hibernated, gone] = ids
+      for (const id of [paused, gone]) await agent.act(id, 'pause')
+      await agent.act(hibernated, 'hibernate')
+      await agent.stop('SIGKILL')
+      for (const { process: vm, folder } of await agent.vms())
+        if (folder.includes(gone)) process.kill(vm.pid, 'SIGKILL')
+      await eventually('its end', async () => (await agent.vms()).length === 1)
+      await agent.start()
+      expect(await Promise.all(ids.map(statusOf))).toEqual(['paused', 'hibernated', 'failed'])
+      expect((await agent.events(gone)).at(-1)).toBe('recover.orphaned')
+      await agent.delete(gone)
+      await expectWhole()
+    },
+  )
 
-  it('hibernates a sandbox over the base that the killed agent left', async () => {
+  it('hibernates a sandbox over the base that the killed agent left', { tags: ['faults'] }, async () => {
     const id = await remembering()
     await agent.act(id, 'hibernate')
     await agent.act(id, 'wake')

@@ -81,21 +81,25 @@ describe('an agent that was killed', () => {
     expect(await agent.events(id)).toEqual(['sandbox.running'])
   })
 
-  it('kills a command in the guest whose caller was disconnected by the death of its predecessor', async () => {
-    const { id } = await agent.created()
-    const answer = agent.exec(id, { cmd: 'echo $$ > /tmp/pid; sleep 600' }).catch(() => 'cut off')
-    const pid = await eventually(
-      'the command',
-      async () => (await agent.exec(id, { cmd: 'cat /tmp/pid' })).body.stdout.trim() || null,
-    )
-    await agent.stop('SIGKILL')
-    expect(await answer).toBe('cut off')
-    await agent.start()
-    await eventually(
-      'its end',
-      async () => (await agent.exec(id, { cmd: `test -d /proc/${pid}` })).body.exit_code !== 0,
-    )
-  })
+  it(
+    'kills a command in the guest whose caller was disconnected by the death of its predecessor',
+    { tags: ['faults'] },
+    async () => {
+      const { id } = await agent.created()
+      const answer = agent.exec(id, { cmd: 'echo $$ > /tmp/pid; sleep 600' }).catch(() => 'cut off')
+      const pid = await eventually(
+        'the command',
+        async () => (await agent.exec(id, { cmd: 'cat /tmp/pid' })).body.stdout.trim() || null,
+      )
+      await agent.stop('SIGKILL')
+      expect(await answer).toBe('cut off')
+      await agent.start()
+      await eventually(
+        'its end',
+        async () => (await agent.exec(id, { cmd: `test -d /proc/${pid}` })).body.exit_code !== 0,
+      )
+    },
+  )
 
   it.each(MOMENTS)(
     'is consistent after a kill %i ms into two creates and a delete',
@@ -130,7 +134,7 @@ describe('an agent at its start', () => {
     await expectAgreement()
   })
 
-  it('ends a VM without a manifest', async () => {
+  it('ends a VM without a manifest', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.stop('SIGKILL')
     await rm(join(agent.dataDir, 'sandboxes', id, 'manifest.json'))
@@ -140,7 +144,7 @@ describe('an agent at its start', () => {
     expect(await agent.vms()).toEqual([])
   })
 
-  it('ends a VM whose folder is gone', async () => {
+  it('ends a VM whose folder is gone', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.stop('SIGKILL')
     await rm(join(agent.dataDir, 'sandboxes', id), { recursive: true })

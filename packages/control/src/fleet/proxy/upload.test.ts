@@ -96,7 +96,7 @@ describe('an upload', () => {
     expect([response.statusCode, (await counted).bytes]).toEqual([200, 0])
   })
 
-  it('is held back while the agent does not take it', async () => {
+  it('is held back while the agent does not take it', { tags: ['faults'] }, async () => {
     const { promise: begun, resolve } = Promise.withResolvers<IncomingMessage>()
     agent.onOperation = (request, response) => {
       resolve(request)

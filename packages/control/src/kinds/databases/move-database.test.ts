@@ -86,7 +86,7 @@ describe('a database on a host that is drained', () => {
     expect((await ask('GET', '')).body).toMatchObject({ id, status: 'running' })
   })
 
-  it('moves although the first answer to each step is lost, on either host', async () => {
+  it('moves although the first answer to each step is lost, on either host', { tags: ['faults'] }, async () => {
     for (const agent of agents) for (const step of STEPS) agent.lostAnswers.add(step)
     expect((await drain()).status).toBe(200)
     await expectMoved()
@@ -124,7 +124,7 @@ describe('a database on a host that is drained', () => {
     await expectAtHome()
   })
 
-  it('can be deleted while its archive is copied, and is nowhere then', async () => {
+  it('can be deleted while its archive is copied, and is nowhere then', { tags: ['faults'] }, async () => {
     const held = holdStep(agents, 'put-archive')
     await drain()
     await held.begun

@@ -115,7 +115,7 @@ describe('sandboxes whose time is up', () => {
     expect(refusals).toBe(2)
   })
 
-  it('are deleted by another process when the one that had claimed them is gone', async () => {
+  it('are deleted by another process when the one that had claimed them is gone', { tags: ['faults'] }, async () => {
     const id = await create()
     await set([id], `expires_at = ${PAST}, deletion_due_at = now() + interval '1 second'`)
     await gone([id])
@@ -131,7 +131,7 @@ describe('sandboxes whose time is up', () => {
     expect(await left()).toEqual([])
   })
 
-  it('of an agent that is retired go without it', async () => {
+  it('of an agent that is retired go without it', { tags: ['faults'] }, async () => {
     const id = await create()
     const { port } = agent
     await agent.kill()

@@ -64,7 +64,7 @@ it('keeps connections for other workspaces while one floods control with request
   for (const { status } of await flood) expect(status).toBe(200)
 })
 
-it('keeps connections for others while callers flood SQL over HTTP', async () => {
+it('keeps connections for others while callers flood SQL over HTTP', { tags: ['faults'] }, async () => {
   const id = await fakeDatabase(harness, control, alice)
   const byId = "%d.id = $1 and d.status = 'ready'"
   const blocker = await harness.pool.connect()

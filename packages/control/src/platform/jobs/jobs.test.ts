@@ -155,25 +155,29 @@ describe('engines whose connections break', () => {
     await eventually(async () => runsOf('heard') === 1 && (await left()) === 0)
   })
 
-  it('aborts the jobs of a process that lost its lock, and leaves their end to the process that runs them again', async () => {
-    const [first, second] = [hold('a', 1), hold('a', 2)]
-    const old = await engine()
-    await add('a')
-    await eventually(() => runsOf('a') === 1)
-    await engine()
-    await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}
+  it(
+    'aborts the jobs of a process that lost its lock, and leaves their end to the process that runs them again',
+    { tags: ['faults'] },
+    async () => {
+      const [first, second] = [hold('a', 1), hold('a', 2)]
+      const old = await engine()
+      await add('a')
+      await eventually(() => runsOf('a') === 1)
+      await engine()
+      await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}
       and objid = ${locks[0]?.number}`)
-    await eventually(() => runs[0]?.signal.aborted === true && runsOf('a') === 2)
-    expect(runs[1]?.signal.aborted).toBe(false)
-    engines = engines.filter((each) => each !== old)
-    old.stop()
-    first.resolve()
-    await old.finished()
-    expect(await left()).toBe(1)
-    second.resolve()
-    await eventually(async () => (await left()) === 0)
-    expect(runsOf('a')).toBe(2)
-  })
+      await eventually(() => runs[0]?.signal.aborted === true && runsOf('a') === 2)
+      expect(runs[1]?.signal.aborted).toBe(false)
+      engines = engines.filter((each) => each !== old)
+      old.stop()
+      first.resolve()
+      await old.finished()
+      expect(await left()).toBe(1)
+      second.resolve()
+      await eventually(async () => (await left()) === 0)
+      expect(runsOf('a')).toBe(2)
+    },
+  )
 
   it.each(['SIGINT', 'SIGQUIT'] as const)(
     'runs all jobs after a restart of PostgreSQL by %s, also those that ran meanwhile',
@@ -194,18 +198,22 @@ describe('engines whose connections break', () => {
     },
   )
 
-  it('takes its jobs up in a restored database that gives the process the number that it had', async () => {
-    const held = hold('a', 1)
-    await engine()
-    await add('a')
-    await eventually(() => runsOf('a') === 1)
-    const [lock] = locks
-    await pool.query(`alter sequence control_process_numbers restart with ${lock?.number}`)
-    await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}`)
-    await eventually(() => runs[0]?.signal.aborted === true)
-    held.resolve()
-    await eventually(async () => runsOf('a') === 2 && (await left()) === 0)
-  })
+  it(
+    'takes its jobs up in a restored database that gives the process the number that it had',
+    { tags: ['faults'] },
+    async () => {
+      const held = hold('a', 1)
+      await engine()
+      await add('a')
+      await eventually(() => runsOf('a') === 1)
+      const [lock] = locks
+      await pool.query(`alter sequence control_process_numbers restart with ${lock?.number}`)
+      await terminate(`pg_locks where locktype = 'advisory' and classid = ${ProcessLock.PROCESS}`)
+      await eventually(() => runs[0]?.signal.aborted === true)
+      held.resolve()
+      await eventually(async () => runsOf('a') === 2 && (await left()) === 0)
+    },
+  )
 })
 
 it(

@@ -56,7 +56,7 @@ describe('an app whose host is drained', () => {
     ])
   })
 
-  it('loses its old versions there, which a rollback builds again', async () => {
+  it('loses its old versions there, which a rollback builds again', { tags: ['faults'] }, async () => {
     await cordon(other)
     await world.deploy(app.id)
     await uncordon(other)
@@ -73,20 +73,24 @@ describe('an app whose host is drained', () => {
     expect(await world.hostOf(app)).toBe(other)
   })
 
-  it('stays, with the reason, if it cannot be built, and leaves with the next drain', async () => {
-    void other.guest.fail('site', 'build', { exit: 1, stderr: 'no such branch' })
-    await drain()
-    const reason = 'it could not be built on another host: build failed with code 1: no such branch'
-    const stays = [{ kind: 'app', id: app.id, workspace_id: world.alice.workspaceId, reason }]
-    expect((await world.drained(host)).drain).toMatchObject({ moved: 0, failed: 1, staying: 1, stays })
-    expect(await world.hostOf(app)).toBe(host)
-    other.guest.heal('site')
-    await drain()
-    expect((await world.drained(host)).drain).toMatchObject({ moved: 1, failed: 0, staying: 0 })
-    expect(await world.hostOf(app)).toBe(other)
-  })
+  it(
+    'stays, with the reason, if it cannot be built, and leaves with the next drain',
+    { tags: ['faults'] },
+    async () => {
+      void other.guest.fail('site', 'build', { exit: 1, stderr: 'no such branch' })
+      await drain()
+      const reason = 'it could not be built on another host: build failed with code 1: no such branch'
+      const stays = [{ kind: 'app', id: app.id, workspace_id: world.alice.workspaceId, reason }]
+      expect((await world.drained(host)).drain).toMatchObject({ moved: 0, failed: 1, staying: 1, stays })
+      expect(await world.hostOf(app)).toBe(host)
+      other.guest.heal('site')
+      await drain()
+      expect((await world.drained(host)).drain).toMatchObject({ moved: 1, failed: 0, staying: 0 })
+      expect(await world.hostOf(app)).toBe(other)
+    },
+  )
 
-  it('stays, without a deployment, if no other host can take it', async () => {
+  it('stays, without a deployment, if no other host can take it', { tags: ['faults'] }, async () => {
     await cordon(other)
     await drain()
     const stays = [{ kind: 'app', id: app.id, reason: 'no other host has room for it' }]
@@ -95,7 +99,7 @@ describe('an app whose host is drained', () => {
     expect(await world.hostOf(app)).toBe(host)
   })
 
-  it('stays if the drain is cancelled before the build begins or while it fails', async () => {
+  it('stays if the drain is cancelled before the build begins or while it fails', { tags: ['faults'] }, async () => {
     const building = other.guest.fail('site', 'build', 'hang')
     await drain()
     await building
@@ -110,21 +114,25 @@ describe('an app whose host is drained', () => {
     expect(await world.entriesOf(app.id)).toEqual([])
   })
 
-  it('leaves together with its sandboxes of the workspace, and with a deploy that is under way', async () => {
-    const { body: sandbox } = await world.ask('POST', '/v1/sandboxes', { template: 'app', persistent: true })
-    for (const each of world.hosts) void each.guest.fail('second', 'build', 'hang')
-    const { body: second } = await world.ask('POST', '/v1/apps', {
-      name: 'second',
-      git_url: 'https://git.example.com/second',
-      build_command: 'build-it',
-    })
-    const { body: deploy } = await world.ask('POST', `/v1/apps/${second.id}/deploys`)
-    await world.over(second.id, deploy.id, 'building')
-    await drain()
-    await eventually(async () => (await world.hostOf(app)) === other)
-    await world.ask('POST', `/v1/apps/${second.id}/deploys/${deploy.id}/cancel`)
-    expect((await world.drained(host)).drain).toMatchObject({ failed: 0, staying: 0 })
-    expect(host.sandboxes).toEqual([])
-    expect((await world.ask('GET', `/v1/sandboxes/${sandbox.id}`)).status).toBe(200)
-  })
+  it(
+    'leaves together with its sandboxes of the workspace, and with a deploy that is under way',
+    { tags: ['faults'] },
+    async () => {
+      const { body: sandbox } = await world.ask('POST', '/v1/sandboxes', { template: 'app', persistent: true })
+      for (const each of world.hosts) void each.guest.fail('second', 'build', 'hang')
+      const { body: second } = await world.ask('POST', '/v1/apps', {
+        name: 'second',
+        git_url: 'https://git.example.com/second',
+        build_command: 'build-it',
+      })
+      const { body: deploy } = await world.ask('POST', `/v1/apps/${second.id}/deploys`)
+      await world.over(second.id, deploy.id, 'building')
+      await drain()
+      await eventually(async () => (await world.hostOf(app)) === other)
+      await world.ask('POST', `/v1/apps/${second.id}/deploys/${deploy.id}/cancel`)
+      expect((await world.drained(host)).drain).toMatchObject({ failed: 0, staying: 0 })
+      expect(host.sandboxes).toEqual([])
+      expect((await world.ask('GET', `/v1/sandboxes/${sandbox.id}`)).status).toBe(200)
+    },
+  )
 })

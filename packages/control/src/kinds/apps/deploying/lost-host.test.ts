@@ -56,7 +56,7 @@ describe('an app whose host is lost', () => {
     expect(await replaceable()).toEqual([])
   })
 
-  it('goes on there if the host is back before the build ends, or before it begins', async () => {
+  it('goes on there if the host is back before the build ends, or before it begins', { tags: ['faults'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     const building = other.guest.fail('site', 'build', 'hang')
     await world.lose(host)
@@ -96,7 +96,7 @@ describe('an app whose host is lost', () => {
     expect((await world.deploymentsOf(app)).map(({ status }) => status)).toEqual(['live', 'superseded'])
   })
 
-  it('waits until a host can take it, and makes no deployment before', async () => {
+  it('waits until a host can take it, and makes no deployment before', { tags: ['faults'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     await cordon(other)
     await world.lose(host)
@@ -141,7 +141,7 @@ describe('an app whose host is lost', () => {
     expect(await world.hostOf(app)).toBe(other)
   })
 
-  it('comes back although the lost sandboxes fill the quota, and counts once', async () => {
+  it('comes back although the lost sandboxes fill the quota, and counts once', { tags: ['faults'] }, async () => {
     const { app, host, other } = await onTwoHosts({ limits: { default_plan: 'free' } })
     const create = async () => world.ask('POST', '/v1/sandboxes', { template: 'app' })
     const made = await Promise.all(Array.from({ length: 9 }, create))
@@ -207,7 +207,7 @@ describe('an app whose host is lost', () => {
     },
   )
 
-  it('is built again if the host is removed', async () => {
+  it('is built again if the host is removed', { tags: ['faults'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     await host.kill()
     await world.age()

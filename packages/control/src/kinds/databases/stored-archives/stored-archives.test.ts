@@ -88,50 +88,63 @@ describe('the archive of a database on a host without an object store', () => {
     expect(agent.requests.some(({ path }) => path.endsWith('/wake'))).toBe(false)
   })
 
-  it('waits on its host while the store fails, with the reason, and is stored later', async () => {
-    s3.fault = 'full'
-    await begin()
-    await eventually(async () => (await rowOf()).error !== null)
-    expect((await rowOf()).error).toContain('XMinioStorageFull')
-    expect([names(), (await states()).length]).toEqual([[], 1])
-    s3.fault = 'none'
-    await lookAgain()
-    await eventually(() => names().length === 5)
-    await eventually(async () => (await rowOf()).error === null)
-    expect(archive().size).toBe(5)
-  })
+  it(
+    'waits on its host while the store fails, with the reason, and is stored later',
+    { tags: ['faults'] },
+    async () => {
+      s3.fault = 'full'
+      await begin()
+      await eventually(async () => (await rowOf()).error !== null)
+      expect((await rowOf()).error).toContain('XMinioStorageFull')
+      expect([names(), (await states()).length]).toEqual([[], 1])
+      s3.fault = 'none'
+      await lookAgain()
+      await eventually(() => names().length === 5)
+      await eventually(async () => (await rowOf()).error === null)
+      expect(archive().size).toBe(5)
+    },
+  )
 
-  it('is stored further by another process, and from the first file after a restart of the agent', async () => {
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    agent.onMove = async (step) => {
-      if (step !== 'get-archive' || names().length < 2) return undefined
-      begun.resolve()
-      await held.promise
-      return undefined
-    }
-    await begin()
-    await begun.promise
-    const second = await harness.control([agent], copySettings(s3.settings))
-    await control.stop()
-    control = second
-    held.resolve()
-    await eventually(async () => (await states()).length === 5 && names().length === 5)
-    await harness.pool.query(`update stored_archives set cursor = '', due_at = now()`)
-    const before = asked(/files\/./)
-    await eventually(async () => (await rowOf()).due_at > new Date())
-    expect(asked(/files\/./)).toBe(before)
-  })
+  it(
+    'is stored further by another process, and from the first file after a restart of the agent',
+    { tags: ['faults'] },
+    async () => {
+      const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      agent.onMove = async (step) => {
+        if (step !== 'get-archive' || names().length < 2) return undefined
+        begun.resolve()
+        await held.promise
+        return undefined
+      }
+      await begin()
+      await begun.promise
+      const second = await harness.control([agent], copySettings(s3.settings))
+      await control.stop()
+      control = second
+      held.resolve()
+      await eventually(async () => (await states()).length === 5 && names().length === 5)
+      await harness.pool.query(`update stored_archives set cursor = '', due_at = now()`)
+      const before = asked(/files\/./)
+      await eventually(async () => (await rowOf()).due_at > new Date())
+      expect(asked(/files\/./)).toBe(before)
+    },
+  )
 
-  it('is left to a host that stores it by itself, and to one whose agent is too old', async () => {
-    agent.state.storesArchives = true
-    await begin()
-    await eventually(async () => (await rowOf()).due_at > new Date())
-    agent.state.storesArchives = false
-    agent.onMove = async (step) => (step === 'list-archive' ? { status: 404, body: { error: 'not found' } } : undefined)
-    await lookAgain()
-    await eventually(async () => (await rowOf()).due_at > new Date())
-    expect([names(), (await rowOf()).error]).toEqual([[], null])
-  })
+  it(
+    'is left to a host that stores it by itself, and to one whose agent is too old',
+    { tags: ['faults'] },
+    async () => {
+      agent.state.storesArchives = true
+      await begin()
+      await eventually(async () => (await rowOf()).due_at > new Date())
+      agent.state.storesArchives = false
+      agent.onMove = async (step) =>
+        step === 'list-archive' ? { status: 404, body: { error: 'not found' } } : undefined
+      await lookAgain()
+      await eventually(async () => (await rowOf()).due_at > new Date())
+      expect([names(), (await rowOf()).error]).toEqual([[], null])
+    },
+  )
 
   it('loses the objects that no backup needs, and all of them with the database', async () => {
     const old = file('000000010000000000000000', new Date(0).toISOString())

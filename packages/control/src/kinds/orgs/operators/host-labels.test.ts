@@ -191,7 +191,7 @@ describe('labels and zones of hosts', () => {
     expect((await create({ from_snapshot: snapshot.id })).status).toBe(201)
   })
 
-  it('are known to every control process, also to one that starts later', async () => {
+  it('are known to every control process, also to one that starts later', { tags: ['faults'] }, async () => {
     const other = await harness.control(agents, OPERATOR)
     await describeHost(first, { labels: { disk: 'nvme' } })
     await requires({ labels: { disk: 'nvme' } })

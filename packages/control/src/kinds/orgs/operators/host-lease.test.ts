@@ -128,16 +128,20 @@ describe('the lease of a host', () => {
     },
   )
 
-  it.each(['isKnown', 'canStop'] as const)('is none for an agent without %s, so that it never ends', async (what) => {
-    const state = new FakeAgentState(hostId)
-    await start(state)
-    await held()
-    state.lease[what] = false
-    await eventually(async () => (await row()) === undefined, PATIENCE_MS)
-    expect(await shown()).toBeNull()
-  })
+  it.each(['isKnown', 'canStop'] as const)(
+    'is none for an agent without %s, so that it never ends',
+    { tags: ['faults'] },
+    async (what) => {
+      const state = new FakeAgentState(hostId)
+      await start(state)
+      await held()
+      state.lease[what] = false
+      await eventually(async () => (await row()) === undefined, PATIENCE_MS)
+      expect(await shown()).toBeNull()
+    },
+  )
 
-  it('is given up without the setting, before the agent is told', async () => {
+  it('is given up without the setting, before the agent is told', { tags: ['faults'] }, async () => {
     await start()
     await held()
     await control.stop()

@@ -76,29 +76,33 @@ describe('a host that an operator drains', () => {
     expect((await operate('DELETE', host)).status).toBe(404)
   })
 
-  it('is followed by the events and the status of what it gave away, in every process', async () => {
-    const id = await create()
-    const host = await hostOf(id)
-    const second = await harness.control(agents, OPERATOR)
-    await exec(id, second)
-    await operate('POST', `${host}/drain`)
-    await drained(host)
-    const now = agentOf(await hostOf(id))
-    await eventually(async () => (await ask('GET', `/v1/sandboxes/${id}`)).body.status === 'running')
-    expect((await exec(id, second)).status).toBe(200)
-    expect(now.requests.filter(({ path }) => path.endsWith('/exec'))).toHaveLength(1)
-    now.log('sandbox.paused', id)
-    await eventually(async () => (await ask('GET', `/v1/sandboxes/${id}`)).body.status === 'paused')
-    await eventually(async () => {
-      const { body } = await ask('GET', `/v1/events?sandbox_id=${id}`)
-      const found = body.map(({ type, agent_id: from }: { type: string; agent_id: string }) => [type, from])
-      return found.some(([type, from]: string[]) => type === 'sandbox.paused' && from === now.state.agentId)
-    })
-    expect((await ask('DELETE', `/v1/sandboxes/${id}`)).status).toBe(204)
-    // The drain does not wait until the source has removed its copy.
-    await eventually(() => holders(id).length === 0)
-    expect(holders(id)).toEqual([])
-  })
+  it(
+    'is followed by the events and the status of what it gave away, in every process',
+    { tags: ['faults'] },
+    async () => {
+      const id = await create()
+      const host = await hostOf(id)
+      const second = await harness.control(agents, OPERATOR)
+      await exec(id, second)
+      await operate('POST', `${host}/drain`)
+      await drained(host)
+      const now = agentOf(await hostOf(id))
+      await eventually(async () => (await ask('GET', `/v1/sandboxes/${id}`)).body.status === 'running')
+      expect((await exec(id, second)).status).toBe(200)
+      expect(now.requests.filter(({ path }) => path.endsWith('/exec'))).toHaveLength(1)
+      now.log('sandbox.paused', id)
+      await eventually(async () => (await ask('GET', `/v1/sandboxes/${id}`)).body.status === 'paused')
+      await eventually(async () => {
+        const { body } = await ask('GET', `/v1/events?sandbox_id=${id}`)
+        const found = body.map(({ type, agent_id: from }: { type: string; agent_id: string }) => [type, from])
+        return found.some(([type, from]: string[]) => type === 'sandbox.paused' && from === now.state.agentId)
+      })
+      expect((await ask('DELETE', `/v1/sandboxes/${id}`)).status).toBe(204)
+      // The drain does not wait until the source has removed its copy.
+      await eventually(() => holders(id).length === 0)
+      expect(holders(id)).toEqual([])
+    },
+  )
 
   it('says of everything that stays why it stays', async () => {
     const { body: volume } = await ask('POST', '/v1/volumes', { name: 'data' })
@@ -128,7 +132,7 @@ describe('a host that an operator drains', () => {
     expect(await hostOf(refused)).not.toBe(host)
   })
 
-  it('keeps what no other host can take, and goes on when it is uncordoned', async () => {
+  it('keeps what no other host can take, and goes on when it is uncordoned', { tags: ['faults'] }, async () => {
     const id = await create()
     const host = await hostOf(id)
     for (const other of agents) if (other.state.agentId !== host) await operate('POST', `${other.state.agentId}/cordon`)
@@ -143,7 +147,7 @@ describe('a host that an operator drains', () => {
     expect((await operate('POST', `${host}/uncordon`)).body).toMatchObject({ state: 'ready', drain: null })
   })
 
-  it('gives nothing more away once it is uncordoned', async () => {
+  it('gives nothing more away once it is uncordoned', { tags: ['faults'] }, async () => {
     const id = await create()
     const host = await hostOf(id)
     const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

@@ -73,7 +73,7 @@ describe('a snapshot on several hosts', () => {
     expect(await create()).toMatchObject({ status: 502, body: { detail: 'the host is cordoned' } })
   })
 
-  it('stays where it is if the other host fails, whatever it has answered', async () => {
+  it('stays where it is if the other host fails, whatever it has answered', { tags: ['faults'] }, async () => {
     await operate('POST', `${home.state.agentId}/cordon`)
     away.onMove = async (step) => (step === 'import-snapshot' ? NO_ROOM : undefined)
     expect(await create()).toMatchObject({ status: 507 })
@@ -90,7 +90,7 @@ describe('a snapshot on several hosts', () => {
     ])
   })
 
-  it('is deleted on every host, also on one that was away', async () => {
+  it('is deleted on every host, also on one that was away', { tags: ['faults'] }, async () => {
     home.onCreate = async () => NO_ROOM
     await create()
     const { port } = away
@@ -104,7 +104,7 @@ describe('a snapshot on several hosts', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('is deleted while it is brought to another host', async () => {
+  it('is deleted while it is brought to another host', { tags: ['faults'] }, async () => {
     home.onCreate = async () => NO_ROOM
     const held = holdStep([away], 'import-snapshot')
     const creating = create()
@@ -116,7 +116,7 @@ describe('a snapshot on several hosts', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('belongs to another host that has it once its own has lost it', async () => {
+  it('belongs to another host that has it once its own has lost it', { tags: ['faults'] }, async () => {
     home.onCreate = async () => NO_ROOM
     await create()
     home.state.snapshots.delete(id)
@@ -126,7 +126,7 @@ describe('a snapshot on several hosts', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('is settled by what the host has if the process that brought it has died', async () => {
+  it('is settled by what the host has if the process that brought it has died', { tags: ['faults'] }, async () => {
     const begin = async () =>
       harness.pool.query(
         `insert into snapshot_hosts (id, agent_id, workspace_id, creator)

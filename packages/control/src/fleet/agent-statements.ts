@@ -1,5 +1,6 @@
 import type { HostLabels } from '@offshoot/contract/host-label'
 import { statement } from '../platform/db/statement.ts'
+import { tellOrphaned } from './tell-orphaned.ts'
 
 /**
  * Inserts or updates an agent that has answered. Keeps its cursor, its labels, and whether it is cordoned. A new one gets
@@ -100,10 +101,13 @@ export const retireAgent = statement<{ id: string }, [id: string, reason: string
 )
 
 /** Those with a stored copy stay as they are: another host takes them over. */
-export const failSandboxesOf = statement<never, [agentIds: readonly string[]]>(
+export const failSandboxesOf = statement<{ id: string }, [agentIds: readonly string[]]>(
   'fail-sandboxes-of',
-  `update sandboxes s set status = 'failed' where s.agent_id = any($1) and s.status <> 'failed'
-     and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')`,
+  `with failed as (
+     update sandboxes s set status = 'failed' where s.agent_id = any($1) and s.status <> 'failed'
+       and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')
+     returning s.id, s.workspace_id, s.managed_by
+   ) ${tellOrphaned('the host of the VM was removed')}`,
 )
 
 /** No row: the agent is not retired. */

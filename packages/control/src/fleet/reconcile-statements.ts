@@ -3,6 +3,7 @@ import { isAbandoned } from '../platform/db/abandoned.ts'
 import { isHeld } from './copy-statements.ts'
 import { isUnderWay } from './move-statements.ts'
 import { statement } from '../platform/db/statement.ts'
+import { tellOrphaned } from './tell-orphaned.ts'
 
 export interface ReconcileRow {
   readonly id: string
@@ -29,9 +30,11 @@ export const rowsOfAgent = statement<ReconcileRow, [agentId: string, createDeadl
  */
 export const failOrphan = statement<{ id: string }, [id: string, agentId: string, listSeq: number]>(
   'fail-orphan',
-  `update sandboxes set status = 'failed'
-   where id = $1 and agent_id = $2 and last_event_seq <= $3 and status not in ('creating', 'failed')
-   returning id`,
+  `with failed as (
+     update sandboxes set status = 'failed'
+     where id = $1 and agent_id = $2 and last_event_seq <= $3 and status not in ('creating', 'failed')
+     returning id, workspace_id, managed_by
+   ) ${tellOrphaned('the host does not have the VM any more')}`,
 )
 
 export const removeAbandoned = statement<{ id: string }, [id: string, agentId: string]>(

@@ -200,6 +200,8 @@ describe('a host that joins', () => {
       await eventually(() => control.control.fleet.byId(body.host_id) === undefined)
       const path = `/v1/sandboxes/${made.body.id}`
       expect((await call(control.url, 'GET', path, { token: alice.key })).body.status).toBe('failed')
+      const told = await call(control.url, 'GET', '/v1/events?type=recover.orphaned', { token: alice.key })
+      expect(told.body).toMatchObject([{ sandbox_id: made.body.id, message: 'the host of the VM was removed' }])
     } finally {
       await agent.kill()
     }

@@ -56,10 +56,10 @@ async function bringBack(run: Run): Promise<void> {
   if (typeof agent === 'string') throw new Error('the destination does not answer')
   if (await isThere(agent, subject)) throw new Error('an earlier run was interrupted')
   await create(run, agent)
-  const segments = await sendArchive(run, agent)
+  await sendArchive(run, agent)
   const made = { id: recovery.id, workspace_id: recovery.workspace_id, agent_id: recovery.to_agent } as const
-  const history = await recover(control, made, recovery.id, 'end', subject.requestId)
-  const until = replayedUntil(segments, history, recovery.taken_at)
+  const last = await recover(control, made, recovery.id, 'end', subject.requestId)
+  const until = replayedUntil(last, recovery.created_at)
   const formerly = {
     user: databaseUser(recovery.id),
     adminToken: openSecrets(control.databaseSecrets, recovery.backup_secrets).adminToken,
@@ -102,8 +102,7 @@ async function create({ control, recovery, subject }: Run, agent: AgentClient): 
   if (outcome.kind !== 'created') throw outcome.error
 }
 
-/** @returns the files that the database's new archive has now */
-async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient) {
+async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient): Promise<void> {
   const { database, storedSegments: store } = control
   if (store === null) throw new Error('there is no object store any more')
   const segments = await neededSegments(database.pool, recovery.id, neededSince(recovery))
@@ -115,7 +114,6 @@ async function sendArchive({ control, recovery, subject, signal }: Run, agent: A
       throw new Error(`the object store: ${read.state === 'absent' ? `${name} is missing` : read.reason}`)
     await putArchived(agent, subject, { name, taken_at: takenAt.toISOString() }, read.content, signal)
   }
-  return segments
 }
 
 /** The point of truth. */

@@ -10,13 +10,15 @@ import { runInDatabase } from './run-in-database.ts'
 export const RECOVER_MS = 900_000
 /** Installed by templates/postgres-16. */
 const RECOVER = '/usr/local/lib/offshoot-postgres/recover'
+/** Folder of a server that runs. */
+const RUN = '/run/offshoot-postgres'
 
 /**
  * Replays the WAL of an archive in a VM whose server is held. Two calls run at the same time: the guest's recovery asks for
  * files, and the agent serves them from the archive.
  * @param from the sandbox on the same host that has the archive
  * @param target `end`: everything that the archive has, along the latest timeline
- * @returns for `end`: the last line of the newest timeline's history, which says where the recovery ended
+ * @returns for `end`: the time of the last transaction as the server writes it into its log; empty: there was none
  * @throws ApiError 409, and as the agent answers
  */
 export async function recover(
@@ -59,10 +61,11 @@ function commandFor(target: Date | 'end'): string {
   if (target !== 'end') return `${RECOVER} '${postgresTime(target)}'`
   // A disk has the script of the template's version at its time. Without a time, PostgreSQL has no target. After an earlier
   // recovery the newest data are on a later timeline. A second run of this command must not touch a server that runs.
-  const script = '/run/offshoot-postgres/recover-all'
-  const edit = `sed s/recovery_target_timeline=current/recovery_target_timeline=latest/ ${RECOVER} > ${script}`
-  const history = `tail -n 1 "$(ls /var/lib/postgresql/data/pg_wal/*.history | tail -n 1)"`
-  return `[ -e /run/offshoot-postgres/held ] && ${edit} && sh ${script} '' && ${history}`
+  const script = `${RUN}/recover-all`
+  const edits = ['s/recovery_target_timeline=current/recovery_target_timeline=latest/', '/^rm -rf /s/ [$]log / /']
+  const edit = `sed ${edits.map((each) => `-e '${each}'`).join(' ')} ${RECOVER} > ${script}`
+  const until = `sed -n 's/.*last completed transaction was at log time //p' ${RUN}/recovery.log`
+  return `[ -e ${RUN}/held ] && ${edit} && sh ${script} '' && ${until} && rm ${RUN}/recovery.log`
 }
 
 /** PostgreSQL's settings accept no abbreviated time zone such as `Z`. */

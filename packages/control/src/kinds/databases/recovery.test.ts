@@ -18,8 +18,9 @@ import { outliveBrokenConnections } from '../../platform/db/outlive-broken-conne
 import { openSecrets } from './model/secrets.ts'
 
 const SEGMENTS = [1, 2, 3].map((n) => `00000001000000000000000${n}`)
-/** Where the recovery ended: within the second segment. */
-const HISTORY = '1\t0/800060\tno recovery target specified\n'
+/** The last transaction that the server has replayed, by its own word. */
+const LAST = '2036-11-27 00:14:25.123456+00\n'
+const UNTIL = '2036-11-27T00:14:25.123Z'
 
 /** The guest of a recovered database leads to a real PostgreSQL, so that the database takes its credentials. */
 describe('a database whose host was removed', () => {
@@ -32,7 +33,6 @@ describe('a database whose host was removed', () => {
   let alice: Tenant
   let s3: S3Server
   let id: string
-  let takenAt: Date[]
   let password: string
 
   beforeAll(async () => {
@@ -63,9 +63,8 @@ describe('a database whose host was removed', () => {
     password = secrets.password
     await server.query(`alter role postgres password '${secrets.adminToken}'`)
     await server.query(`create role ${databaseUser(id)} superuser login`)
-    takenAt = SEGMENTS.map((_, index) => new Date(Date.now() - 3_000 + index * 1_000))
-    const files = SEGMENTS.map((name, index): [string, FakeFile] => {
-      return [name, { content: Buffer.from(name), takenAt: (takenAt[index] ?? new Date()).toISOString() }]
+    const files = SEGMENTS.map((name): [string, FakeFile] => {
+      return [name, { content: Buffer.from(name), takenAt: new Date().toISOString() }]
     })
     home.state.archives.set(id, new Map(files))
     await harness.pool.query('insert into stored_archives (id, workspace_id, due_at) values ($1, $2, now())', [
@@ -110,7 +109,7 @@ describe('a database whose host was removed', () => {
       const { cmd } = (await json(request)) as { cmd: string }
       commands.push(cmd)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      if (cmd.includes('recover')) response.write(`event: stdout\ndata: ${JSON.stringify({ chunk: HISTORY })}\n\n`)
+      if (cmd.includes('recover')) response.write(`event: stdout\ndata: ${JSON.stringify({ chunk: LAST })}\n\n`)
       const code = cmd.includes('recover') ? exitCode : 0
       response.end(`event: exit\ndata: ${JSON.stringify({ exit_code: code, duration_ms: 1 })}\n\n`)
     }
@@ -152,12 +151,11 @@ describe('a database whose host was removed', () => {
     await remove()
     await recovered()
     const { connection_url: url, username } = before
-    const until = takenAt[1]?.toISOString()
     expect((await ask('GET')).body).toMatchObject({
       id,
       status: 'running',
       connection_url: url,
-      recovered_until: until,
+      recovered_until: UNTIL,
     })
     expect(created).toMatchObject([{ id, snapshot_id: backup, without_memory: true, visibility: 'private' }])
     expect([...(other.state.archives.get(id)?.keys() ?? [])]).toEqual(SEGMENTS)
@@ -168,7 +166,7 @@ describe('a database whose host was removed', () => {
     await client.end()
     const { rows } = await harness.pool.query('select details from audit_log where action = $1', ['database.recovered'])
     const [from, to] = [home, other].map(({ state }) => state.agentId)
-    expect(rows).toEqual([{ details: { from, to, backup, until } }])
+    expect(rows).toEqual([{ details: { from, to, backup, until: UNTIL } }])
     // A new backup is made soon, and the old host would remove what it has.
     await eventually(async () => (await ask('GET', '/backups')).body.length === 2)
     const removed = await harness.pool.query('select from removed_objects where id = $1 and agent_id = $2', [id, from])

@@ -130,3 +130,27 @@ it('is of a backup that is no snapshot of anybody', async () => {
   ] as const)
     expect([path, (await ask(method, path, body)).status]).toEqual([path, 404])
 })
+
+it('leaves its sandbox with a row, which no list shows, if the process ends, and the sandbox is removed when it expires', async () => {
+  await harness.pool.query(`update database_backups set verified = 'pending', proof_tries = 0`)
+  await dueNow()
+  const begun = Promise.withResolvers<{ destroy(): unknown }>()
+  agent.onCreate = async (id, { without_memory: isCold }) => void (isCold === true && made.push(id))
+  // The process gets no further.
+  agent.onUpgrade = (_request, socket) => begun.resolve(socket)
+  const verification = verifyNextBackup(running.control, never)
+  const socket = await begun.promise
+  const id = made.at(-1) ?? ''
+  const row = async () =>
+    (await harness.pool.query('select managed_by, status from sandboxes where id = $1', [id])).rows[0]
+  agent.cutStreams()
+  await eventually(async () => (await row())?.status === 'running')
+  expect([await row(), agent.state.sandboxes.has(id)]).toEqual([{ managed_by: 'proof', status: 'running' }, true])
+  expect((await ask('GET', '/v1/sandboxes')).body.map((each: { id: string }) => each.id)).not.toContain(id)
+  expect((await harness.pool.query('select from reconcile_waiting')).rowCount).toBe(0)
+  await harness.pool.query('update sandboxes set expires_at = now() where id = $1', [id])
+  expect(await eventually(async () => (await row()) === undefined)).toBe(true)
+  expect(agent.state.sandboxes.has(id)).toBe(false)
+  socket.destroy()
+  await verification
+})

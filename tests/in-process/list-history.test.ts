@@ -19,7 +19,7 @@ describe('a history of lists to which clients append', () => {
     await read('a', 'b', 'lost answer')
     await history.read('list', async () => null)
     expect(history.flaws).toEqual([])
-    expect(history.counts).toEqual({ acknowledged: 2, refused: 0, unknown: 1, reads: 2 })
+    expect(history.counts).toEqual({ acknowledged: 2, refused: 0, unknown: 1, reads: 2, unprotected: 0 })
   })
 
   it('allows a read beside an append to have it or not', async () => {
@@ -49,6 +49,19 @@ describe('a history of lists to which clients append', () => {
     await read('a')
     await read()
     expect(history.flaws).toEqual(['list: read a and later '])
+  })
+
+  it('expects in a list that was restored what survives, and allows the rest to be lost', async () => {
+    for (const value of ['a', 'b', 'c']) await append(value)
+    await read('a', 'b', 'c')
+    expect(history.restored('list', (value) => value !== 'c')).toBe(1)
+    await read('a', 'b')
+    await append('d')
+    await read('a', 'b', 'd')
+    expect(history.flaws).toEqual([])
+    expect(history.counts).toMatchObject({ acknowledged: 4, unprotected: 1 })
+    await read('a', 'd')
+    expect(history.flaws).toEqual(['list: lost b, which was acknowledged', 'list: read a,b,d and later a,d'])
   })
 
   it('expects in a copy what was acknowledged before it, and allows what was begun before its end', async () => {

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { type Answer, type Call, call } from '../../setup/http.ts'
 import { imagesDir } from '../../setup/offshoot.ts'
 import { prepareSeed } from '../../setup/seed.ts'
@@ -12,7 +13,7 @@ import { certificateFiles, makeCertificate } from './certificate.ts'
 import { Host } from './host.ts'
 import type { Companion, Member } from './member.ts'
 import { type Machine, Network } from './network.ts'
-import { type DatabaseAddress, type DatabaseService, PostgresServer } from './postgres-server.ts'
+import { type DatabaseService, PostgresServer } from './postgres-server.ts'
 import { Service, writeConfig } from './processes.ts'
 import { PRESENT, type Release } from './release.ts'
 import { WriterLog } from './writer-log.ts'
@@ -56,6 +57,7 @@ export class Fleet {
   readonly #secrets = { edge: randomSecret(), accounts: randomBytes(32), gateway: randomSecret() }
   #apiKey = ''
   #machines = 1
+  #joined = 0
 
   constructor(options: FleetOptions) {
     this.#options = options
@@ -72,14 +74,11 @@ export class Fleet {
     this.#database = await this.#startDatabase()
     for (const start of this.#options.companions ?? []) this.companions.push(await start(this))
     await this.#bootstrap()
-    const controls = await Promise.all([1, 2].map((number) => this.#startControl(number)))
-    await this.#balance(PORTS.api, controls)
-    await this.#balance(PORTS.tls, controls)
-    const edges = await Promise.all([1, 2].map((number) => this.#startEdge(number)))
-    await this.#balance(PORTS.edge, edges)
-    await this.#balance(PORTS.databases, edges)
-    const numbers = Array.from({ length: HOSTS }, (_, index) => index + 1)
-    await Promise.all(numbers.map((number) => this.#startHost(number)))
+    const controls = await Promise.all([1, 2].map((number) => this.#startService('control', number)))
+    for (const port of [PORTS.api, PORTS.tls]) await this.#balance(port, controls)
+    const edges = await Promise.all([1, 2].map((number) => this.#startService('edge', number)))
+    for (const port of [PORTS.edge, PORTS.databases]) await this.#balance(port, edges)
+    await Promise.all(Array.from({ length: HOSTS }, () => this.#startHost()))
     await this.healthy()
   }
 
@@ -102,10 +101,6 @@ export class Fleet {
     return this.#call(method, path, this.#operatorKey, body)
   }
 
-  get databaseAddress(): DatabaseAddress {
-    return this.#database.address
-  }
-
   /** Starts what has ended, and waits until every part answers. */
   async healthy(): Promise<void> {
     await this.#database.ensureRunning()
@@ -126,7 +121,7 @@ export class Fleet {
       const { status, body, text } = await this.ask('GET', '/healthz')
       if (status !== 200 || body.checks.agents !== 'ok') return text
       if (this.#balancers.some(({ healthy }) => healthy.length < 2)) return 'a process that does not listen'
-      const hosts = (await this.askAsOperator('GET', '/v1/admin/hosts')).body as { id: string; state: string }[]
+      const hosts = await this.#hosts()
       for (const { id, state } of hosts)
         if (state === 'cordoned' || state === 'draining')
           await this.askAsOperator('POST', `/v1/admin/hosts/${id}/uncordon`)
@@ -134,6 +129,35 @@ export class Fleet {
     } catch (error) {
       return (error as Error).message
     }
+  }
+
+  /** An operator removes a host whose machine never comes back, and another one joins in its place. */
+  async replace(host: Host): Promise<void> {
+    const isLost = async () => (await this.#hosts()).some(({ id, state }) => id === host.id && state === 'lost')
+    await until(`${host.name} to be lost`, isLost, HEALTHY_MS, 250)
+    this.hosts.splice(this.hosts.indexOf(host), 1)
+    const { status, text } = await this.askAsOperator('DELETE', `/v1/admin/hosts/${host.id}?reason=burnt`)
+    if (status !== 204) throw new Error(`${host.name} cannot be removed: ${status} ${text}`)
+    await host.destroy()
+    await this.#startHost()
+  }
+
+  /** Rows of control's database. */
+  async rows<T extends object>(text: string, ...values: readonly unknown[]): Promise<T[]> {
+    const client = new pg.Client(this.#database.address)
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return (await client.query<T>(text, [...values])).rows
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+
+  async #hosts(): Promise<{ id: string; state: string }[]> {
+    const { status, body, text } = await this.askAsOperator('GET', '/v1/admin/hosts')
+    if (status !== 200) throw new Error(`the list of hosts answered ${status}: ${text}`)
+    return body as { id: string; state: string }[]
   }
 
   async destroy(): Promise<void> {
@@ -223,27 +247,8 @@ export class Fleet {
     this.#apiKey = (JSON.parse(made) as { api_key: string }).api_key
   }
 
-  async #startControl(number: number): Promise<Service> {
-    const folder = join(this.folder, `control-${number}`)
-    const config = await this.#controlConfig(folder)
-    const name = `control ${number}`
-    const machine = await this.machine()
-    const service = await Service.start({
-      name,
-      kind: 'control',
-      machine,
-      folder,
-      config,
-      env: this.#env,
-      release: this.#release(number),
-    })
-    this.services.push(service)
-    return service
-  }
-
-  async #startEdge(number: number): Promise<Service> {
-    const folder = join(this.folder, `edge-${number}`)
-    const config = {
+  #edgeConfig(folder: string) {
+    return {
       listen: { host: '0.0.0.0', port: PORTS.edge },
       suffix: 'localhost',
       databases: { listen: { host: '0.0.0.0', port: PORTS.databases }, suffix: null },
@@ -251,23 +256,22 @@ export class Fleet {
       control: { url: this.#publicUrl, secret: this.#secrets.edge, public_url: this.#publicUrl },
       data_dir: join(folder, 'data'),
     }
-    const name = `edge ${number}`
-    const machine = await this.machine()
-    const service = await Service.start({
-      name,
-      kind: 'edge',
-      machine,
-      folder,
-      config,
-      env: this.#env,
-      release: this.#release(number),
-    })
+  }
+
+  async #startService(kind: 'control' | 'edge', number: number): Promise<Service> {
+    const [machine, release] = [await this.machine(), this.#release(number)]
+    const folder = join(this.folder, `${kind}-${number}`)
+    const config = kind === 'control' ? await this.#controlConfig(folder) : this.#edgeConfig(folder)
+    const name = `${kind} ${number}`
+    const service = await Service.start({ name, kind, machine, folder, config, env: this.#env, release })
     this.services.push(service)
     return service
   }
 
-  async #startHost(number: number): Promise<void> {
+  async #startHost(): Promise<void> {
     const { templates, diskBytes } = this.#options
+    this.#joined += 1
+    const number = this.#joined
     const { body } = await this.askAsOperator('POST', '/v1/admin/hosts/tokens')
     const host = new Host({
       name: `host ${number}`,

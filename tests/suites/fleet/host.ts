@@ -88,8 +88,13 @@ export class Host implements Member {
   /** Kills everything on the machine. Its disk stays as it is. */
   async cutPower(): Promise<void> {
     await this.#up.end()
-    for (const pid of await this.#processes()) killed(pid)
-    await until(`the end of ${this.name}`, async () => (await this.#processes()).length === 0)
+    // One that has just been started begins others.
+    const isOver = async () => {
+      const left = await this.#processes()
+      for (const pid of left) killed(pid)
+      return left.length === 0
+    }
+    await until(`the end of ${this.name}`, isOver)
   }
 
   async #revive(): Promise<void> {

@@ -43,7 +43,8 @@ export class ListHistory {
   readonly flaws: string[] = []
   #time = 0
   #values = 0
-  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, reads: 0 }
+  /** `unprotected`: acknowledged, and on a host that was lost before a copy could be made. */
+  readonly counts = { acknowledged: 0, refused: 0, unknown: 0, reads: 0, unprotected: 0 }
 
   /** A value that no list has. */
   newValue(): string {
@@ -91,6 +92,25 @@ export class ListHistory {
       }
       this.note(`${child}: a copy of ${parent}`)
     }
+  }
+
+  /**
+   * The list was brought back as it was at an earlier time. Nothing but what survives has to be there: others may have been
+   * lost, also if somebody has read them.
+   * @returns how many acknowledged appends may have been lost
+   */
+  restored(key: string, survives: (value: string) => boolean): number {
+    const list = this.#list(key)
+    const lost = [...list.appends.values()].filter(
+      ({ value, acknowledgedAt }) => acknowledgedAt !== undefined && !survives(value),
+    )
+    for (const append of lost) delete append.acknowledgedAt
+    const { values, endedAt } = list.lastRead
+    const end = values.findIndex((value) => !survives(value))
+    list.lastRead = { values: end < 0 ? values : values.slice(0, end), endedAt }
+    this.note(`${key}: restored, without a promise for ${lost.length} appends`)
+    this.counts.unprotected += lost.length
+    return lost.length
   }
 
   /** The list is gone. Whoever still reads it, began before. */

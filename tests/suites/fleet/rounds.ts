@@ -7,6 +7,8 @@ import { DatabaseClient } from './database-client.ts'
 import type { Fleet } from './fleet.ts'
 import { Host } from './host.ts'
 import { ListHistory } from './list-history.ts'
+import { endsWith, hostOfDatabase } from './loss.ts'
+import type { Fault, Member } from './member.ts'
 import { Operator } from './operator.ts'
 import { allSandboxes, type FleetClient, SandboxClient } from './sandbox-client.ts'
 import { untilTrue, watchForTwins } from './truth.ts'
@@ -19,12 +21,18 @@ const LONGEST_FAULT_MS = 25_000
 /** Milliseconds in which what is being created or deleted settles. */
 const EMPTY_MS = 90_000
 const SHOWN_LINES = 150
+/** How often a fault of a host is that its machine is lost for good. */
+const LOSS_PROBABILITY = 0.25
+/** Milliseconds until nobody changes the rows any more that say what a lost host had. */
+const LOSS_MS = 1_000
 /** Milliseconds between two operations of a client, so that one which is refused leaves CPU time to the others. */
 const PAUSE_MS = 50
 
 export interface RoundsOptions {
   readonly fleet: Fleet
   readonly hasDatabase: boolean
+  /** Hosts are lost for good, too, and others take their place. */
+  readonly losesHosts?: boolean
   /** Longest fault in milliseconds. */
   readonly longestMs?: number
   readonly log?: (line: string) => void
@@ -61,12 +69,12 @@ export class Rounds {
   async play(round: number): Promise<string> {
     const { fleet, longestMs = LONGEST_FAULT_MS, log = () => undefined } = this.#options
     const random = this.random.another()
-    const member = random.pick(fleet.members.filter(({ name }) => name.startsWith(MEMBERS)))
-    const fault = random.pick(member.faults)
+    const { member, fault } = await this.#chosenBy(random)
     const forMs = Math.round(longestMs * random.fraction() ** 2)
     const what = `round ${round}: ${member.name}, ${fault.name} for ${forMs} ms`
     this.history.note(`=== ${what}`)
     const beganAt = performance.now()
+    this.#excused.clear()
     try {
       await this.#working(async () => {
         await delay(1_000 * random.fraction())
@@ -83,6 +91,7 @@ export class Rounds {
       await untilTrue(fleet)
       await fleet.companions.find((companion) => companion === member)?.examine?.()
       for (const client of this.#clients) await client.examine()
+      await untilTrue(fleet)
     } catch (error) {
       this.history.flaw((error as Error).message)
     }
@@ -130,6 +139,32 @@ export class Rounds {
     } finally {
       over.abort()
       await Promise.all(work)
+    }
+  }
+
+  async #chosenBy(random: SeededRandom): Promise<{ readonly member: Member; readonly fault: Fault }> {
+    const { fleet, losesHosts = false } = this.#options
+    const member = random.pick(fleet.members.filter(({ name }) => name.startsWith(MEMBERS)))
+    const [isLoss, isOfDatabase] = [random.fraction() < LOSS_PROBABILITY, random.fraction() < 0.5]
+    if (!(losesHosts && isLoss && member instanceof Host)) return { member, fault: random.pick(member.faults) }
+    if (isOfDatabase) await this.#operator.moveBackup()
+    const id = isOfDatabase ? await hostOfDatabase(fleet) : undefined
+    const host = fleet.hosts.find((each) => each.id === id) ?? member
+    return { member: host, fault: this.#lossOf(host) }
+  }
+
+  #lossOf(host: Host): Fault {
+    const { fleet } = this.#options
+    return {
+      name: 'lost for good',
+      begin: async () => {
+        await host.cutPower()
+        await delay(LOSS_MS)
+        const ended = await endsWith(fleet, host.id)
+        for (const each of ended) this.#excused.add(each)
+        this.history.note(`ends with ${host.name}: ${ended.join(' ')}`)
+      },
+      heal: () => fleet.replace(host),
     }
   }
 

@@ -19,7 +19,7 @@ export interface ClientContext {
   readonly fleet: Fleet
   readonly history: ListHistory
   readonly random: SeededRandom
-  /** Sandboxes whose VM a fault has ended, so that they may have failed. */
+  /** What a fault of this round may have ended: ids of sandboxes, snapshots and databases, and names of volumes. */
   readonly excused: ReadonlySet<string>
 }
 
@@ -193,14 +193,16 @@ export class SandboxClient implements FleetClient {
 
   /** One snapshot, restored: what it has is what its sandbox had. */
   async #examineSnapshots(): Promise<void> {
-    const { fleet, history, random } = this.#context
+    const { fleet, history, random, excused } = this.#context
     if (this.#snapshots.size === 0) return
     const listed = (await fleet.ask('GET', '/v1/snapshots?limit=1000')).body as { id: string }[]
     for (const id of this.#snapshots) {
-      if (listed.some((each) => each.id === id)) continue
-      // Its delete may have had no answer.
+      const isLost = excused.has(id)
+      if (isLost) await fleet.ask('DELETE', `/v1/snapshots/${id}`)
+      // Otherwise its delete may have had no answer.
+      else if (listed.some((each) => each.id === id)) continue
       this.#snapshots.delete(id)
-      history.note(`snapshot ${id}: gone`)
+      history.note(`snapshot ${id}: ${isLost ? 'lost' : 'gone'}`)
     }
     if (this.#snapshots.size === 0) return
     const id = random.pick([...this.#snapshots])

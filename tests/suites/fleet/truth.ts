@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
-import pg from 'pg'
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
 import { allSandboxes } from './sandbox-client.ts'
@@ -17,6 +16,10 @@ interface Running {
   readonly id: string
 }
 
+interface Manifest extends Running {
+  readonly status: string
+}
+
 /** Waits until rows, manifests and QEMU processes of all hosts agree. @throws with the differences */
 export async function untilTrue(fleet: Fleet): Promise<void> {
   let found: string[] = []
@@ -27,23 +30,21 @@ export async function untilTrue(fleet: Fleet): Promise<void> {
 }
 
 async function differences(fleet: Fleet): Promise<string[]> {
-  const rows = await allSandboxes(fleet).catch((error: Error) => error)
-  const internal = await internalSandboxes(fleet).catch((error: Error) => error)
-  if (rows instanceof Error) return [rows.message]
-  if (internal instanceof Error) return [internal.message]
-  const machines = (await runningOn(fleet)).filter(({ id }) => !internal.includes(id))
-  const manifests = (await manifestsOf(fleet)).filter(({ id }) => !internal.includes(id))
+  const all = await rowsOf(fleet).catch((error: Error) => error)
+  if (all instanceof Error) return [all.message]
+  const isSettled = ({ id }: { readonly id: string }) => !all.some((row) => row.id === id && row.is_recovering)
+  const rows = all.filter(isSettled)
+  const machines = (await runningOn(fleet)).filter(isSettled)
+  const manifests = (await manifestsOf(fleet)).filter(isSettled)
   const live = rows.filter(({ status }) => status === 'running' || status === 'paused')
-  const rowsWithout = rows.flatMap(({ id, status }) => {
-    const there = manifests.filter((each) => each.id === id)
-    if (there.length === 1 && there[0]?.status === status) return []
-    return [
-      `${id} is ${status} by its row, and on hosts: ${there.map((each) => `${each.status} on ${each.host}`).join()}`,
-    ]
-  })
   const extra = manifests.filter(({ id }) => !rows.some((row) => row.id === id))
   return [
-    ...rowsWithout,
+    ...rows.flatMap((row) =>
+      wrongIn(
+        row,
+        manifests.filter(({ id }) => id === row.id),
+      ),
+    ),
     ...extra.map(({ id, host, status }) => `${id} on ${host} (${status}) has no row`),
     ...live
       .filter(({ id }) => machines.filter((each) => each.id === id).length !== 1)
@@ -54,14 +55,42 @@ async function differences(fleet: Fleet): Promise<string[]> {
   ]
 }
 
-/** Sandboxes in which control verifies backups. No workspace sees them. */
-async function internalSandboxes(fleet: Fleet): Promise<string[]> {
-  const client = new pg.Client(fleet.databaseAddress)
-  client.on('error', () => undefined)
-  await client.connect()
-  const { rows } = await client.query<{ id: string }>(`select id from sandboxes where managed_by = 'proof'`)
-  await client.end()
-  return rows.map(({ id }) => id)
+function wrongIn({ id, status, is_orphan: isOrphan, is_told: isTold }: Row, there: readonly Manifest[]): string[] {
+  if (isOrphan && status === 'failed' && there.length === 0)
+    return isTold ? [] : [`${id} has failed with its host, and no event says so`]
+  if (there.length === 1 && there[0]?.status === status) return []
+  const found = there.map((each) => `${each.status} on ${each.host}`).join()
+  return [`${id} is ${status} by its row, and on hosts: ${found}`]
+}
+
+interface Row {
+  readonly id: string
+  readonly status: string
+  /** Its host was removed. */
+  readonly is_orphan: boolean
+  /** An event says that it was orphaned. */
+  readonly is_told: boolean
+  /** It is a database that is being brought back. */
+  readonly is_recovering: boolean
+}
+
+/** Of all sandboxes: those that the API lists, and those in which control verifies backups, which it shows nobody. */
+async function rowsOf(fleet: Fleet): Promise<Row[]> {
+  const listed = new Map((await allSandboxes(fleet)).map(({ id, status }) => [id, status]))
+  const rows = await fleet.rows<Row & { readonly is_hidden: boolean }>(
+    `select s.id, s.status, a.retired_at is not null as is_orphan,
+       exists (select from events e where e.object_id = s.id and e.type = 'recover.orphaned') as is_told,
+       exists (select from sandbox_moves m where m.sandbox_id = s.id and m.backup_id is not null
+         and m.finished_at is null) as is_recovering,
+       exists (select from backup_proofs p where p.id = s.id) as is_hidden
+     from sandboxes s join agents a on a.id = s.agent_id`,
+  )
+  const hidden = rows.filter((row) => row.is_hidden).map((row) => ({ ...row, is_told: true }))
+  const shown = rows.flatMap((row) => {
+    const status = listed.get(row.id)
+    return status === undefined ? [] : [{ ...row, status }]
+  })
+  return [...hidden, ...shown]
 }
 
 /** What reconciliation removes only when an operator confirms it. */
@@ -84,7 +113,7 @@ async function runningOn(fleet: Fleet): Promise<Running[]> {
   })
 }
 
-async function manifestsOf(fleet: Fleet): Promise<(Running & { readonly status: string })[]> {
+async function manifestsOf(fleet: Fleet): Promise<Manifest[]> {
   const all = fleet.hosts.map(async ({ name, dataDir }) => {
     const folder = join(dataDir, 'agent/sandboxes')
     const ids = await readdir(folder).catch(() => [])

@@ -18,15 +18,21 @@ const FILE = '/v/list'
  */
 export class VolumeClient implements FleetClient {
   readonly #context: ClientContext
-  readonly #name: string
+  readonly #prefix: string
+  /** Volumes before this one, whose hosts were lost. */
+  #lost = 0
   /** Sandboxes that may have the volume, the newest last. */
   readonly #sandboxes: string[] = []
   #isMade = false
   #appended = 0
 
-  constructor(context: ClientContext, name: string) {
+  constructor(context: ClientContext, prefix: string) {
     this.#context = context
-    this.#name = name
+    this.#prefix = prefix
+  }
+
+  get #name(): string {
+    return `${this.#prefix}-${this.#lost + 1}`
   }
 
   async step(): Promise<void> {
@@ -43,16 +49,32 @@ export class VolumeClient implements FleetClient {
   }
 
   async examine(): Promise<void> {
-    if (!this.#isMade) return
     const { fleet, history, excused } = this.#context
+    if (excused.has(this.#name)) return this.#giveUp()
+    if (!this.#isMade) return
     const { status, text } = await fleet.ask('GET', `/v1/volumes/${this.#name}`)
     if (status !== 200) return history.flaw(`volume ${this.#name} is gone: ${status} ${text}`)
     const rows = await allSandboxes(fleet)
     const failed = this.#sandboxes.filter((id) => rows.find((row) => row.id === id)?.status === 'failed')
-    for (const id of failed) if (!excused.has(id)) history.flaw(`sandbox ${id} has failed`)
+    for (const id of failed)
+      if (excused.has(id)) await this.#detach(id)
+      else history.flaw(`sandbox ${id} has failed`)
     await until(`volume ${this.#name} to be read`, () => this.#readAgain(), READABLE_MS, 500).catch((error: Error) =>
       history.flaw(error.message),
     )
+  }
+
+  /** Its host is lost, so there is another volume from now on. */
+  async #giveUp(): Promise<void> {
+    const { fleet, history } = this.#context
+    for (const id of this.#sandboxes.toReversed()) await this.#detach(id)
+    const { status, text } = await fleet.ask('DELETE', `/v1/volumes/${this.#name}`)
+    if (status !== 204 || this.#sandboxes.length > 0)
+      history.flaw(`volume ${this.#name} of a lost host cannot be deleted: ${status} ${text}`)
+    history.forget(this.#name)
+    this.#lost += 1
+    this.#isMade = false
+    this.#appended = 0
   }
 
   /** Through another sandbox, if the present one does not answer. */

@@ -1,0 +1,36 @@
+/** What a host takes with it when its machine is lost for good, and what is promised to survive. */
+import type { Fleet } from './fleet.ts'
+
+/** SQL: the database `d` on the host `s.agent_id` has a backup on another host, and a stored archive. */
+const COMES_BACK = `exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')
+  and exists (select from database_backups b join snapshots n on n.id = b.id
+    where b.database_id = d.id and b.verified <> 'failed' and n.status = 'ready' and n.agent_id <> s.agent_id)`
+
+/**
+ * Ids of the sandboxes, snapshots and databases, and names of the volumes, that end with the host. Everything else of it has
+ * to come back: a sandbox that sleeps and a snapshot by a stored copy, a database by a backup and its stored archive.
+ */
+export async function endsWith(fleet: Fleet, hostId: string): Promise<string[]> {
+  const rows = await fleet.rows<{ id: string }>(
+    `select id::text from sandboxes s where agent_id = $1 and managed_by is distinct from 'database'
+       and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')
+     union all
+     select id::text from snapshots s where agent_id = $1
+       and not exists (select from snapshot_copies c where c.snapshot_id = s.id and c.state = 'stored')
+       and not exists (select from snapshot_hosts h where h.id = s.id and h.state = 'ready' and h.agent_id <> $1)
+     union all
+     select name from volumes where agent_id = $1 and kind = 'volume'
+     union all
+     select d.id::text from databases d join sandboxes s on s.id = d.id where s.agent_id = $1 and not (${COMES_BACK})`,
+    hostId,
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** The host of a database that would come back. */
+export async function hostOfDatabase(fleet: Fleet): Promise<string | undefined> {
+  const rows = await fleet.rows<{ agent_id: string }>(
+    `select s.agent_id from databases d join sandboxes s on s.id = d.id where d.status = 'ready' and ${COMES_BACK}`,
+  )
+  return rows[0]?.agent_id
+}

@@ -53,11 +53,8 @@ export class TwoHosts {
   }
 
   static async #join(offshoot: Offshoot, machine: JoinedMachine): Promise<TwoHosts> {
-    await machine.layOut(offshoot.credentials.base_url)
     const [first] = await operate(offshoot, 'GET', '')
-    const { token } = await operate(offshoot, 'POST', '/tokens')
-    const exitCode = await machine.up('--join', machine.controlUrl, '--token', token)
-    if (exitCode !== null) throw new Error(`the second machine did not join:\n${machine.output}`)
+    await machine.join(offshoot)
     const second = await until('both hosts to be ready', async () => {
       const hosts = (await operate(offshoot, 'GET', '')) as HostDetail[]
       return hosts.find(({ id, state }) => id !== first.id && state === 'ready')

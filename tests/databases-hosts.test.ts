@@ -32,9 +32,7 @@ describe.skipIf(!isRoot)('a database on one of two hosts', () => {
     const settings = { objects: { folder: store } }
     first = await Offshoot.start('databases-hosts', { templates: ['postgres-16'], settings })
     second = new JoinedMachine()
-    await second.layOut(first.credentials.base_url)
-    const { body } = await asOperator('POST', '/v1/admin/hosts/tokens')
-    expect(await second.up('--join', second.controlUrl, '--token', body.token as string)).toBe(null)
+    await second.join(first)
     const made = await ask('POST', '', {})
     if (made.status !== 201) throw new Error(made.text)
     database = made.body as Database

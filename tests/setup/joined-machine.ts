@@ -8,7 +8,8 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { CertificateAuthority, makeAuthority } from '@offshoot/kit/x509/certificate-authority'
 import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
-import { imagesDir } from './offshoot.ts'
+import { call } from './http.ts'
+import { imagesDir, type Offshoot } from './offshoot.ts'
 import { until } from './until.ts'
 
 const command = promisify(execFile)
@@ -58,6 +59,16 @@ export class JoinedMachine {
     await mkdir(`/etc/netns/${this.#name}`, { recursive: true })
     await writeFile(`/etc/netns/${this.#name}/hosts`, `127.0.0.1 localhost\n${FIRST} ${API}\n`)
     await this.#startProxy(baseUrl)
+  }
+
+  /** Lays it out, and makes it a host of the fleet of the first machine. @throws with its output */
+  async join({ credentials }: Offshoot): Promise<void> {
+    const { base_url: url, operator_key: key } = credentials
+    await this.layOut(url)
+    const headers = { authorization: `Bearer ${key}` }
+    const { token } = (await call('POST', `${url}/v1/admin/hosts/tokens`, { headers })).body
+    const exitCode = await this.up('--join', this.controlUrl, '--token', token)
+    if (exitCode !== null) throw new Error(`the second machine did not join:\n${this.output}`)
   }
 
   async #startProxy(baseUrl: string): Promise<void> {

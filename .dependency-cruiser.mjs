@@ -80,9 +80,7 @@ const controlLayers = {
   'kinds/billing': inOrder('model limits metering .'),
   'kinds/templates': ['.'],
   'kinds/volumes': ['.'],
-  'kinds/sandboxes': inOrder(
-    'lsp model events lineage lifecycle ports links snapshots forks copies moves snapshot-copies .',
-  ),
+  'kinds/sandboxes': inOrder('lsp model events lineage lifecycle ports links snapshots forks copies moves artifacts .'),
   'kinds/databases': inOrder('model stored-archives broker .'),
   'kinds/apps': inOrder(
     'model links preview-access certificates deployments previews domains git-provider project dependency-cache deploying instances .',

@@ -9,7 +9,7 @@ import type { AgentAddress } from './agent-address.ts'
 import { AgentClient } from './agent-client.ts'
 import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
-import { leaveSnapshots } from './snapshot-host-statements.ts'
+import { leaveArtifacts } from './artifact-host-statements.ts'
 
 /** Milliseconds between two polls of a reachable agent, and of an unreachable one. */
 const LOOK_MS = 2_000
@@ -205,7 +205,7 @@ export class AgentDirectory {
           client,
           retired.map(({ id }) => id),
         )
-      for (const { id } of retired) await leaveSnapshots(client, id)
+      for (const { id } of retired) await leaveArtifacts(client, id)
       for (const { storeOffer } of this.#kinds) await storeOffer?.(client, info)
     })
   }

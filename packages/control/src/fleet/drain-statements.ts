@@ -1,7 +1,7 @@
 import type { HostDrain } from '@offshoot/contract/host'
 import { statement } from '../platform/db/statement.ts'
 import { MOVABLE } from './move-statements.ts'
-import { FAILED_SNAPSHOT, IS_SNAPSHOT_MOVING, IS_SNAPSHOT_TRIED, MOVABLE_SNAPSHOT } from './snapshot-move-statements.ts'
+import { FAILED_ARTIFACT, IS_ARTIFACT_MOVING, IS_ARTIFACT_TRIED, MOVABLE_ARTIFACT } from './artifact-move-statements.ts'
 
 /** Hosts that one sandbox is offered to in one drain. */
 const MAX_ATTEMPTS = 3
@@ -32,8 +32,8 @@ export interface DrainingHost {
   readonly begun_at: Date
   /** Moves of sandboxes from it that are under way. */
   readonly open: number
-  /** Moves of snapshots from it that are under way. */
-  readonly open_snapshots: number
+  /** Moves of artifacts from it that are under way. */
+  readonly open_artifacts: number
   /** Sandboxes, databases and snapshots there that are just being made. */
   readonly creating: number
   /** Sandboxes there of apps that leave the host. */
@@ -57,7 +57,7 @@ export const drainingHosts = statement<DrainingHost, []>(
   'draining-hosts',
   `select a.id, a.drain_begun_at as begun_at,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null) as open,
-     (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.finished_at is null) as open_snapshots,
+     (select count(*)::int from artifact_moves m where m.from_agent = a.id and m.finished_at is null) as open_artifacts,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and (s.status = 'creating'
         or exists (select from databases d where d.id = s.id and d.status = 'provisioning')))
        + (select count(*)::int from snapshots s where s.agent_id = a.id and s.status = 'creating') as creating,
@@ -109,23 +109,23 @@ export const drainProgress = statement<
   'drain-progress',
   `select (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.finished_at is null)
        + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_DEPLOYED})
-       + (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.finished_at is null) as moving,
+       + (select count(*)::int from artifact_moves m where m.from_agent = a.id and m.finished_at is null) as moving,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
         and not ${IS_TRIED})
        + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and not ${IS_DEPLOYED} and not ${IS_STUCK})
-       + (select count(*)::int from snapshots s where s.agent_id = a.id and ${MOVABLE_SNAPSHOT}
-        and not ${IS_SNAPSHOT_MOVING} and not ${IS_SNAPSHOT_TRIED}) as waiting,
+       + (select count(*)::int from artifacts o where o.agent_id = a.id and ${MOVABLE_ARTIFACT}
+        and not ${IS_ARTIFACT_MOVING} and not ${IS_ARTIFACT_TRIED}) as waiting,
      (select count(*)::int from sandbox_moves m where m.from_agent = a.id and m.state = 'done'
         and m.created_at >= a.drain_begun_at)
        + (select count(*)::int from app_deployments n where n.from_agent = a.id and n.cause = 'host_drained' and n.was_live
         and n.created_at >= a.drain_begun_at)
-       + (select count(*)::int from snapshot_moves m where m.from_agent = a.id and m.state = 'done'
+       + (select count(*)::int from artifact_moves m where m.from_agent = a.id and m.state = 'done'
         and m.created_at >= a.drain_begun_at) as moved,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and ${MOVABLE} and not ${IS_OPEN}
         and ${IS_TRIED})
        + (select count(*)::int ${LIVE_VERSIONS} where ${IS_THERE} and ${IS_STUCK})
-       + (select count(*)::int from snapshots s where s.agent_id = a.id and ${MOVABLE_SNAPSHOT}
-        and not ${IS_SNAPSHOT_MOVING} and ${IS_SNAPSHOT_TRIED}) as failed
+       + (select count(*)::int from artifacts o where o.agent_id = a.id and ${MOVABLE_ARTIFACT}
+        and not ${IS_ARTIFACT_MOVING} and ${IS_ARTIFACT_TRIED}) as failed
    from agents a where a.id = $1 and a.drain_begun_at is not null`,
 )
 
@@ -153,10 +153,10 @@ export const stayingObjects = statement<StayingObject & { readonly total: number
      union all
      select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
      union all
-     select 'snapshot', s.id::text, s.workspace_id, (select m.reason ${FAILED_SNAPSHOT}
+     select o.kind, o.id::text, o.workspace_id, (select m.reason ${FAILED_ARTIFACT}
        order by m.to_agent is null, m.created_at desc limit 1)
-     from snapshots s join agents a on a.id = s.agent_id
-     where a.id = $1 and ${MOVABLE_SNAPSHOT} and not ${IS_SNAPSHOT_MOVING} and ${IS_SNAPSHOT_TRIED}
+     from artifacts o join agents a on a.id = o.agent_id
+     where a.id = $1 and ${MOVABLE_ARTIFACT} and not ${IS_ARTIFACT_MOVING} and ${IS_ARTIFACT_TRIED}
      union all
      select 'template', name, workspace_id, 'it was built on this host' from templates
      where agent_id = $1 and workspace_id is not null

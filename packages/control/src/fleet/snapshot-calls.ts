@@ -7,8 +7,6 @@ import {
 import type { AgentClient } from './agent-client.ts'
 import { MEMORY_TIMEOUT_MS, RECORD_TIMEOUT_MS, type Subject } from './sandbox-calls.ts'
 
-const REMOVE_TIMEOUT_MS = 60_000
-
 /** @param snapshotId chosen by control, which has already inserted the row */
 export async function takeSnapshot(client: AgentClient, of: Subject, snapshotId: string): Promise<AgentSnapshot> {
   const { id, workspaceId, requestId } = of
@@ -22,10 +20,4 @@ export async function takeSnapshot(client: AgentClient, of: Subject, snapshotId:
 export async function listSnapshots(client: AgentClient, requestId: string): Promise<AgentSnapshotList> {
   const call = { method: 'GET', path: '/v1/snapshots', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
   return agentSnapshotList.parse(await client.ask(call))
-}
-
-/** Idempotent. The agent keeps data that other objects depend on until those are gone. */
-export async function removeFromAgent(client: AgentClient, { id, workspaceId, requestId }: Subject): Promise<void> {
-  const path = `/v1/snapshots/${id}`
-  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: REMOVE_TIMEOUT_MS })
 }

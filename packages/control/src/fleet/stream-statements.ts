@@ -8,9 +8,9 @@ export interface StoredStream {
   readonly chunks: number
 }
 
-/** SQL: the copies that are being stored, of sandboxes and of snapshots. */
+/** SQL: the copies that are being stored, of sandboxes and of artifacts. */
 const COPYING = `(select id, workspace_id from sandbox_copies where state = 'copying'
-   union all select id, workspace_id from snapshot_copies where state = 'copying')`
+   union all select id, workspace_id from artifact_copies where state = 'copying')`
 
 /** No row: the copy was given up. @param bake its hash, if the stream is a bake; otherwise `null` */
 export const insertStream = statement<{ id: string }, [copyId: string, bake: string | null]>(
@@ -54,7 +54,7 @@ export const dropUnneededBakes = statement<{ id: string }, []>(
   `update stored_streams s set state = 'dropped', reason = 'no copy needs it', deletion_due_at = now()
    where s.state = 'stored' and s.bake is not null and not exists (select from sandbox_copies c
      where c.workspace_id = s.workspace_id and c.bake = s.bake and c.ended_at is null)
-     and not exists (select from snapshot_copies c
+     and not exists (select from artifact_copies c
      where c.workspace_id = s.workspace_id and c.bake = s.bake and c.ended_at is null)
    returning s.id`,
 )

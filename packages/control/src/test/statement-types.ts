@@ -1,6 +1,9 @@
 // Written by statements.test.ts from what PostgreSQL says of every statement. Do not edit it.
 import type { Agreement, Assert, Computed, Json } from './statement-checks.ts'
 import type * as fleet_agent_statements from '../fleet/agent-statements.ts'
+import type * as fleet_artifact_copy_statements from '../fleet/artifact-copy-statements.ts'
+import type * as fleet_artifact_host_statements from '../fleet/artifact-host-statements.ts'
+import type * as fleet_artifact_move_statements from '../fleet/artifact-move-statements.ts'
 import type * as fleet_copy_statements from '../fleet/copy-statements.ts'
 import type * as fleet_drain_statements from '../fleet/drain-statements.ts'
 import type * as fleet_fleet_authority_statements from '../fleet/fleet-authority-statements.ts'
@@ -12,9 +15,6 @@ import type * as fleet_reconcile_statements from '../fleet/reconcile-statements.
 import type * as fleet_record_statements from '../fleet/record-statements.ts'
 import type * as fleet_recovery_statements from '../fleet/recovery-statements.ts'
 import type * as fleet_sandbox_lookups from '../fleet/sandbox-lookups.ts'
-import type * as fleet_snapshot_copy_statements from '../fleet/snapshot-copy-statements.ts'
-import type * as fleet_snapshot_host_statements from '../fleet/snapshot-host-statements.ts'
-import type * as fleet_snapshot_move_statements from '../fleet/snapshot-move-statements.ts'
 import type * as fleet_stream_statements from '../fleet/stream-statements.ts'
 import type * as kinds_apps_certificates_certificate_statements from '../kinds/apps/certificates/certificate-statements.ts'
 import type * as kinds_apps_certificates_order_statements from '../kinds/apps/certificates/order-statements.ts'
@@ -101,6 +101,46 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
 
+export type Of_fleet_artifact_copy_statements = [
+  Assert<Agreement<typeof fleet_artifact_copy_statements.artifactCopyById, { "id": string; "workspace_id": string; "state": string; "artifact_id": string; "kind": string; "origin": string }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.beginArtifactCopies, { "id": string }, [number, number, readonly string[], number]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.noteArtifactCopying, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.noteArtifactStored, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.endArtifactCopy, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.unfinishedArtifactCopies, { "id": string }, [number]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.streamsOfArtifact, { "id": string; "workspace_id": string; "chunks": number; "bake": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.removeOldArtifactCopies, {  }, []>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.countArtifactCopies, { "status": Computed<string>; "count": Computed<number> }, []>>,
+]
+
+export type Of_fleet_artifact_host_statements = [
+  Assert<Agreement<typeof fleet_artifact_host_statements.hostsOfArtifact, { "agent_id": Computed<string>; "state": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.hostOfArtifact, { "state": Computed<string> }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.beginArtifactHost, { "artifact_id": string }, [string, string, number]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.setArtifactHostReady, { "artifact_id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.removeArtifactHost, { "artifact_id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.copiesOnHost, { "id": string; "kind": string; "workspace_id": string }, [string, number]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.placesOfArtifact, { "home": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "is_missing": boolean; "hosts": Computed<readonly string[]>; "is_stored": Computed<boolean>; "leaving": Computed<readonly string[]> }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.leaveArtifacts, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.leaveMissingArtifact, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.changeHome, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.settleHome, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.noteMissing, { "id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.noteFound, {  }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.snapshotRowsOfAgent, { "id": Computed<string>; "workspace_id": Computed<string>; "is_ready": Computed<boolean>; "is_copy": Computed<boolean>; "is_missing": Computed<boolean>; "is_abandoned": Computed<boolean> }, [string, number, number]>>,
+]
+
+export type Of_fleet_artifact_move_statements = [
+  Assert<Agreement<typeof fleet_artifact_move_statements.drainableArtifacts, { "id": string; "workspace_id": string; "hosts": Computed<readonly string[]>; "tried": Computed<readonly string[]> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.beginArtifactMove, { "id": string }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.recordUnplacedArtifact, {  }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.openArtifactMove, { "id": string; "artifact_id": string; "workspace_id": string; "from_agent": string; "to_agent": string; "home": string | null; "kind": string | null; "origin": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.finishArtifactMove, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.failArtifactMove, { "id": string }, [string, string, boolean]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.unfinishedArtifactMoves, { "id": string }, [number]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.removeOldArtifactMoves, {  }, []>>,
+]
+
 export type Of_fleet_copy_statements = [
   Assert<Agreement<typeof fleet_copy_statements.copyById, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
   Assert<Agreement<typeof fleet_copy_statements.copyHolding, { "id": string; "sandbox_id": string; "workspace_id": string; "agent_id": string; "state": string; "is_settled": boolean; "bake": string | null; "source_seq": number | null; "owner": string | null }, [string]>>,
@@ -122,7 +162,7 @@ export type Of_fleet_copy_statements = [
 export type Of_fleet_drain_statements = [
   Assert<Agreement<typeof fleet_drain_statements.beginDrain, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_drain_statements.cancelDrain, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_drain_statements.drainingHosts, { "id": string; "begun_at": Date; "open": Computed<number>; "open_snapshots": Computed<number>; "creating": Computed<number>; "of_apps": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_drain_statements.drainingHosts, { "id": string; "begun_at": Date; "open": Computed<number>; "open_artifacts": Computed<number>; "creating": Computed<number>; "of_apps": Computed<number> }, []>>,
   Assert<Agreement<typeof fleet_drain_statements.drainableSandboxes, { "id": string; "workspace_id": string; "template": string; "tried": Computed<readonly string[]> }, [string, number]>>,
   Assert<Agreement<typeof fleet_drain_statements.endDrain, { "id": string }, [string, string | Date]>>,
   Assert<Agreement<typeof fleet_drain_statements.drainProgress, { "moving": Computed<number>; "waiting": Computed<number>; "moved": Computed<number>; "failed": Computed<number> }, [string]>>,
@@ -218,46 +258,6 @@ export type Of_fleet_sandbox_lookups = [
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxOfWorkspace, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [string, string]>>,
   Assert<Agreement<typeof fleet_sandbox_lookups.locationOfSandbox, { "id": string; "workspace_id": string; "agent_id": string; "status": string; "managed_by": string | null; "is_held": Computed<boolean> }, [string, string]>>,
   Assert<Agreement<typeof fleet_sandbox_lookups.sandboxesOfWorkspaces, { "id": string; "workspace_id": string; "agent_id": string; "creator": number; "template": string; "status": string; "boot_ms": number | null; "boot_mode": string | null; "guest_ip": string | null; "cpu": number; "memory_mb": number; "metadata": Json; "volumes": Json; "persistent": boolean; "ttl_seconds": number; "idle_timeout_seconds": number; "expires_at": Date | null; "on_timeout": string; "from_snapshot": string | null; "parent_id": string | null; "fork_tree_id": string | null; "managed_by": string | null; "egress": string; "visibility": string; "last_event_seq": number; "created_at": Date }, [readonly string[], readonly string[]]>>,
-]
-
-export type Of_fleet_snapshot_copy_statements = [
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.snapshotCopyById, { "id": string; "snapshot_id": string; "workspace_id": string; "state": string; "origin": string }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.beginSnapshotCopies, { "id": string }, [number, number, readonly string[], number]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.noteSnapshotCopying, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.noteSnapshotStored, { "id": string }, [string, string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.endSnapshotCopy, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.unfinishedSnapshotCopies, { "id": string }, [number]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.streamsOfSnapshot, { "id": string; "workspace_id": string; "chunks": number; "bake": string | null }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.removeOldSnapshotCopies, {  }, []>>,
-  Assert<Agreement<typeof fleet_snapshot_copy_statements.countSnapshotCopies, { "status": Computed<string>; "count": Computed<number> }, []>>,
-]
-
-export type Of_fleet_snapshot_host_statements = [
-  Assert<Agreement<typeof fleet_snapshot_host_statements.hostsOfSnapshot, { "agent_id": Computed<string>; "state": Computed<string> }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.hostOfSnapshot, { "state": Computed<string> }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.beginSnapshotHost, { "id": string }, [string, string, number]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.setSnapshotHostReady, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.removeSnapshotHost, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.copiesOnHost, { "id": string; "workspace_id": string }, [string, number]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.placesOfSnapshot, { "home": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "is_missing": boolean; "hosts": Computed<readonly string[]>; "is_stored": Computed<boolean>; "leaving": Computed<readonly string[]> }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.leaveSnapshots, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.leaveMissingSnapshot, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.changeHome, { "id": string }, [string, string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.settleHome, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.noteMissing, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.noteFound, {  }, [string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_host_statements.snapshotRowsOfAgent, { "id": Computed<string>; "workspace_id": Computed<string>; "status": Computed<string>; "is_copy": Computed<boolean>; "is_missing": Computed<boolean>; "is_abandoned": Computed<boolean> }, [string, number, number]>>,
-]
-
-export type Of_fleet_snapshot_move_statements = [
-  Assert<Agreement<typeof fleet_snapshot_move_statements.drainableSnapshots, { "id": string; "workspace_id": string; "hosts": Computed<readonly string[]>; "tried": Computed<readonly string[]> }, [string, number]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.beginSnapshotMove, { "id": string }, [string, string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.recordUnplacedSnapshot, {  }, [string, string, string]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.openSnapshotMove, { "id": string; "snapshot_id": string; "workspace_id": string; "from_agent": string; "to_agent": string; "home": string | null; "origin": string | null }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.finishSnapshotMove, { "id": string }, [string]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.failSnapshotMove, { "id": string }, [string, string, boolean]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.unfinishedSnapshotMoves, { "id": string }, [number]>>,
-  Assert<Agreement<typeof fleet_snapshot_move_statements.removeOldSnapshotMoves, {  }, []>>,
 ]
 
 export type Of_fleet_stream_statements = [

@@ -6,7 +6,7 @@ import type { SandboxesContext } from './model/sandboxes-context.ts'
 import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
-import { type Prepare, snapshotNodes } from './snapshot-copies/snapshot-nodes.ts'
+import { artifactNodes, type Prepare } from './artifacts/artifact-nodes.ts'
 import { findTemplate, type TemplateSize } from '../templates/find-template.ts'
 import { findAttachments } from '../volumes/find-attachments.ts'
 
@@ -98,7 +98,7 @@ async function snapshotSource(
   if (name !== undefined && name !== template) {
     throw new ApiError('invalidField', { error: `template must be ${template}, the template of the snapshot` })
   }
-  const { nodes, prepare } = await snapshotNodes(control, row, workspaceId, caller === null)
+  const { nodes, prepare } = await artifactNodes(control, { ...row, kind: 'snapshot' }, workspaceId, caller === null)
   const { cpu, memory_mb } = row
   return {
     template: { name: template, cpu, memory_mb, built: null },

@@ -2,12 +2,14 @@ import { releaseSandbox } from './release-sandbox.ts'
 import { statusOnAgents } from '../../fleet/get-status.ts'
 import type { Kind } from '../../fleet/kind.ts'
 import { countCopies, removeOldCopies } from '../../fleet/copy-statements.ts'
-import { countSnapshotCopies, removeOldSnapshotCopies } from '../../fleet/snapshot-copy-statements.ts'
-import { removeOldSnapshotMoves } from '../../fleet/snapshot-move-statements.ts'
+import { countArtifactCopies, removeOldArtifactCopies } from '../../fleet/artifact-copy-statements.ts'
+import { removeOldArtifactMoves } from '../../fleet/artifact-move-statements.ts'
 import { countMoves, removeOldMoves } from '../../fleet/move-statements.ts'
 import { registerProxy } from '../../fleet/proxy/proxy.ts'
 import { addStatusGauge } from '../../platform/http/metrics.ts'
 import { type Lane, lane } from '../../platform/jobs/task.ts'
+import { copyArtifacts, planArtifactCopies } from './artifacts/copy-artifacts.ts'
+import { moveArtifacts } from './artifacts/move-artifacts.ts'
 import { copySandboxes } from './copies/copy-sandboxes.ts'
 import { deleteStreams } from './copies/delete-streams.ts'
 import { planCopies } from './copies/plan-copies.ts'
@@ -41,11 +43,9 @@ import { postSandboxes } from './post-sandboxes.ts'
 import { proxiedRoutes } from './proxied-routes.ts'
 import { countByStatus } from './model/sandbox-statements.ts'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
-import { copySnapshots, planSnapshotCopies } from './snapshot-copies/copy-snapshots.ts'
 import { deleteSnapshot } from './snapshots/delete-snapshot.ts'
 import { getSnapshot } from './snapshots/get-snapshot.ts'
 import { getSnapshots } from './snapshots/get-snapshots.ts'
-import { moveSnapshots } from './snapshot-copies/move-snapshots.ts'
 import { postSnapshots } from './snapshots/post-snapshots.ts'
 import { reconcileSnapshots } from './snapshots/reconcile-snapshots.ts'
 import { unusedSnapshots } from './snapshots/unused-snapshots.ts'
@@ -90,7 +90,7 @@ export const sandboxes: Kind<SandboxesContext> = {
     // A hibernation may take minutes, and must not delay a deletion.
     lane('timeouts', [hibernateTimedOut(control)], { atOnce: 16, pollMs: 500 }),
     // A copy may take long, and must not delay anything else.
-    lane('moves', [moveSandboxes(control), moveSnapshots(control)], { atOnce: 8 }),
+    lane('moves', [moveSandboxes(control), moveArtifacts(control)], { atOnce: 8 }),
     copies(control),
     lane('objects', [
       unusedSnapshots(control),
@@ -104,8 +104,8 @@ export const sandboxes: Kind<SandboxesContext> = {
     removeOldLineage,
     removeOldMoves,
     removeOldCopies,
-    removeOldSnapshotMoves,
-    removeOldSnapshotCopies,
+    removeOldArtifactMoves,
+    removeOldArtifactCopies,
   ],
   parts: (control) => ({ sandboxes: () => statusOnAgents(control) }),
   addMetrics(registry, { database: { pool } }) {
@@ -117,15 +117,15 @@ export const sandboxes: Kind<SandboxesContext> = {
       countCopies(pool),
     )
     addStatusGauge(registry, 'offshoot_snapshot_copies', 'Copies of snapshots in the object store, by status', () =>
-      countSnapshotCopies(pool),
+      countArtifactCopies(pool),
     )
   },
 }
 
 /** A copy may take long. Without an object store, there are only earlier ones to give up, which takes no lane. */
 function copies(control: SandboxesContext): Lane {
-  const always = [copySandboxes(control), copySnapshots(control), deleteStreams(control)]
+  const always = [copySandboxes(control), copyArtifacts(control), deleteStreams(control)]
   if (control.storedStreams === null) return lane('objects', always)
-  const recurring = [planCopies(control), planSnapshotCopies(control), recoverLost(control)]
+  const recurring = [planCopies(control), planArtifactCopies(control), recoverLost(control)]
   return lane('copies', [...always, ...recurring], { atOnce: 8, pollMs: 1_000 })
 }

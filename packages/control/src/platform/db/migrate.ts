@@ -60,6 +60,7 @@ import * as storedArchives from './migrations/0075-stored-archives.ts'
 import * as recoveredDatabases from './migrations/0076-recovered-databases.ts'
 import * as replacedVersions from './migrations/0078-replaced-versions.ts'
 import * as snapshotHosts from './migrations/0080-snapshot-hosts.ts'
+import * as artifacts from './migrations/0083-artifacts.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -124,6 +125,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0076-recovered-databases': recoveredDatabases,
   '0078-replaced-versions': replacedVersions,
   '0080-snapshot-hosts': snapshotHosts,
+  '0083-artifacts': artifacts,
 }
 
 /**

@@ -252,6 +252,71 @@ CREATE UNIQUE INDEX apps_name_idx ON public.apps USING btree (workspace_id, lowe
 
 CREATE UNIQUE INDEX apps_preview_idx ON public.apps USING btree (parent_id, pull_number) WHERE (deletion_due_at IS NULL);
 
+create table "artifact_copies" (
+  id uuid not null default gen_random_uuid(),
+  artifact_id uuid not null,
+  workspace_id uuid not null,
+  state text not null default 'waiting'::text,
+  reason text,
+  bake text,
+  bake_stream_id uuid,
+  created_at timestamp(3) with time zone not null default now(),
+  stored_at timestamp(3) with time zone,
+  ended_at timestamp(3) with time zone,
+  constraint snapshot_copies_check CHECK (((state = 'ended'::text) = (ended_at IS NOT NULL))),
+  constraint snapshot_copies_check1 CHECK (((ended_at IS NOT NULL) = (reason IS NOT NULL))),
+  constraint snapshot_copies_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'copying'::text, 'stored'::text, 'ended'::text]))),
+  constraint artifact_copies_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX artifact_copies_artifact_idx ON public.artifact_copies USING btree (artifact_id, ended_at);
+
+CREATE INDEX artifact_copies_bake_idx ON public.artifact_copies USING btree (workspace_id, bake) WHERE (ended_at IS NULL);
+
+CREATE INDEX artifact_copies_ended_idx ON public.artifact_copies USING btree (ended_at);
+
+CREATE UNIQUE INDEX artifact_copies_current_idx ON public.artifact_copies USING btree (artifact_id) WHERE (ended_at IS NULL);
+
+create table "artifact_hosts" (
+  artifact_id uuid not null,
+  agent_id text not null,
+  workspace_id uuid not null,
+  state text not null default 'copying'::text,
+  creator integer not null,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint snapshot_hosts_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'ready'::text]))),
+  constraint snapshot_hosts_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
+  constraint artifact_hosts_pkey PRIMARY KEY (artifact_id, agent_id)
+);
+
+CREATE INDEX artifact_hosts_agent_idx ON public.artifact_hosts USING btree (agent_id);
+
+create table "artifact_moves" (
+  id uuid not null default gen_random_uuid(),
+  artifact_id uuid not null,
+  workspace_id uuid not null,
+  from_agent text not null,
+  to_agent text,
+  state text not null,
+  reason text,
+  is_final boolean not null default false,
+  created_at timestamp(3) with time zone not null default now(),
+  finished_at timestamp(3) with time zone,
+  constraint snapshot_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
+  constraint snapshot_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
+  constraint snapshot_moves_check2 CHECK (((state = 'copying'::text) = (finished_at IS NULL))),
+  constraint snapshot_moves_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'done'::text, 'failed'::text]))),
+  constraint snapshot_moves_from_agent_fkey FOREIGN KEY (from_agent) REFERENCES agents(id),
+  constraint snapshot_moves_to_agent_fkey FOREIGN KEY (to_agent) REFERENCES agents(id),
+  constraint artifact_moves_pkey PRIMARY KEY (id)
+);
+
+CREATE INDEX artifact_moves_finished_idx ON public.artifact_moves USING btree (finished_at);
+
+CREATE INDEX artifact_moves_from_idx ON public.artifact_moves USING btree (from_agent, created_at);
+
+CREATE UNIQUE INDEX artifact_moves_open_idx ON public.artifact_moves USING btree (artifact_id) WHERE (finished_at IS NULL);
+
 create table "audit_log" (
   id uuid not null default gen_random_uuid(),
   workspace_id uuid,
@@ -986,72 +1051,6 @@ create table "sign_in_links" (
   constraint sign_in_links_pkey PRIMARY KEY (user_id),
   constraint sign_in_links_token_sha256_key UNIQUE (token_sha256)
 );
-
-create table "snapshot_copies" (
-  id uuid not null default gen_random_uuid(),
-  snapshot_id uuid not null,
-  workspace_id uuid not null,
-  state text not null default 'waiting'::text,
-  reason text,
-  bake text,
-  bake_stream_id uuid,
-  created_at timestamp(3) with time zone not null default now(),
-  stored_at timestamp(3) with time zone,
-  ended_at timestamp(3) with time zone,
-  constraint snapshot_copies_check CHECK (((state = 'ended'::text) = (ended_at IS NOT NULL))),
-  constraint snapshot_copies_check1 CHECK (((ended_at IS NOT NULL) = (reason IS NOT NULL))),
-  constraint snapshot_copies_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'copying'::text, 'stored'::text, 'ended'::text]))),
-  constraint snapshot_copies_pkey PRIMARY KEY (id)
-);
-
-CREATE INDEX snapshot_copies_bake_idx ON public.snapshot_copies USING btree (workspace_id, bake) WHERE (ended_at IS NULL);
-
-CREATE INDEX snapshot_copies_ended_idx ON public.snapshot_copies USING btree (ended_at);
-
-CREATE INDEX snapshot_copies_snapshot_idx ON public.snapshot_copies USING btree (snapshot_id, ended_at);
-
-CREATE UNIQUE INDEX snapshot_copies_current_idx ON public.snapshot_copies USING btree (snapshot_id) WHERE (ended_at IS NULL);
-
-create table "snapshot_hosts" (
-  id uuid not null,
-  agent_id text not null,
-  workspace_id uuid not null,
-  state text not null default 'copying'::text,
-  creator integer not null,
-  created_at timestamp(3) with time zone not null default now(),
-  constraint snapshot_hosts_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'ready'::text]))),
-  constraint snapshot_hosts_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
-  constraint snapshot_hosts_id_fkey FOREIGN KEY (id) REFERENCES snapshots(id) ON DELETE CASCADE,
-  constraint snapshot_hosts_pkey PRIMARY KEY (id, agent_id)
-);
-
-CREATE INDEX snapshot_hosts_agent_idx ON public.snapshot_hosts USING btree (agent_id);
-
-create table "snapshot_moves" (
-  id uuid not null default gen_random_uuid(),
-  snapshot_id uuid not null,
-  workspace_id uuid not null,
-  from_agent text not null,
-  to_agent text,
-  state text not null,
-  reason text,
-  is_final boolean not null default false,
-  created_at timestamp(3) with time zone not null default now(),
-  finished_at timestamp(3) with time zone,
-  constraint snapshot_moves_check CHECK (((to_agent IS NOT NULL) OR (state = 'failed'::text))),
-  constraint snapshot_moves_check1 CHECK (((state = 'failed'::text) = (reason IS NOT NULL))),
-  constraint snapshot_moves_check2 CHECK (((state = 'copying'::text) = (finished_at IS NULL))),
-  constraint snapshot_moves_state_check CHECK ((state = ANY (ARRAY['copying'::text, 'done'::text, 'failed'::text]))),
-  constraint snapshot_moves_from_agent_fkey FOREIGN KEY (from_agent) REFERENCES agents(id),
-  constraint snapshot_moves_to_agent_fkey FOREIGN KEY (to_agent) REFERENCES agents(id),
-  constraint snapshot_moves_pkey PRIMARY KEY (id)
-);
-
-CREATE INDEX snapshot_moves_finished_idx ON public.snapshot_moves USING btree (finished_at);
-
-CREATE INDEX snapshot_moves_from_idx ON public.snapshot_moves USING btree (from_agent, created_at);
-
-CREATE UNIQUE INDEX snapshot_moves_open_idx ON public.snapshot_moves USING btree (snapshot_id) WHERE (finished_at IS NULL);
 
 create table "snapshots" (
   id uuid not null,

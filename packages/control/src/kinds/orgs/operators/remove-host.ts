@@ -4,7 +4,7 @@ import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
 import { failSandboxesOf, retireAgent } from '../../../fleet/agent-statements.ts'
 import { objectsOfHost, removeJoinedHost } from '../../../fleet/host-statements.ts'
-import { leaveSnapshots } from '../../../fleet/snapshot-host-statements.ts'
+import { leaveArtifacts } from '../../../fleet/artifact-host-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
@@ -39,7 +39,7 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
         if (removed === undefined) throw new ApiError('notFound')
         // From here on, no sandbox arrives.
         await retireAgent(client, id, reason ?? null)
-        await leaveSnapshots(client, id)
+        await leaveArtifacts(client, id)
         const [objects] = await objectsOfHost(client, id)
         if (reason === undefined) refuseUnlessEmpty(objects)
         await failSandboxesOf(client, [id])

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentInfo } from '@offshoot/contract/agent-api'
+import { removeArtifact } from '../../../fleet/artifact-calls.ts'
+import { copiesOnHost, removeArtifactHost } from '../../../fleet/artifact-host-statements.ts'
+import {
+  beginArtifactMove,
+  drainableArtifacts,
+  recordUnplacedArtifact,
+} from '../../../fleet/artifact-move-statements.ts'
+import type { Artifact } from '../../../fleet/artifact.ts'
 import {
   drainableSandboxes,
   type DrainingHost,
@@ -11,13 +19,6 @@ import {
 import { beginMove, recordUnplaced } from '../../../fleet/move-statements.ts'
 import { orLog } from '../../../fleet/or-log.ts'
 import { isOpen } from '../../../fleet/placement/candidates.ts'
-import { removeFromAgent } from '../../../fleet/snapshot-calls.ts'
-import { copiesOnHost, removeSnapshotHost } from '../../../fleet/snapshot-host-statements.ts'
-import {
-  beginSnapshotMove,
-  drainableSnapshots,
-  recordUnplacedSnapshot,
-} from '../../../fleet/snapshot-move-statements.ts'
 import { serviceActor } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
@@ -31,7 +32,7 @@ const EVERY_MS = 500
 const MAX_AT_ONCE = 4
 const NO_HOST = 'no other host can take it: one must answer, and have room on its disk, the labels and the zone'
 
-/** Copies of snapshots that leave a host in one round. */
+/** Copies of artifacts that leave a host in one round. */
 const MAX_COPIES_AT_ONCE = 16
 
 /** Begins the moves from hosts that operators drain, and ends a drain when everything has been tried. */
@@ -60,37 +61,37 @@ async function drain(control: SandboxesContext, host: DrainingHost, source: Agen
     else await beginMove(pool, sandbox.id, host.id, best.info.agent_id)
   }
   const isEmpty = next.length === 0 && host.open + host.creating + host.of_apps === 0
-  if ((await drainSnapshots(control, host, source)) && isEmpty) await end(control, host)
+  if ((await drainArtifacts(control, host, source)) && isEmpty) await end(control, host)
 }
 
 /** @returns whether nothing is left that could move */
-async function drainSnapshots(control: SandboxesContext, host: DrainingHost, source: AgentInfo): Promise<boolean> {
+async function drainArtifacts(control: SandboxesContext, host: DrainingHost, source: AgentInfo): Promise<boolean> {
   const { database, fleet } = control
   const { pool } = database
-  const next = await drainableSnapshots(pool, host.id, MAX_AT_ONCE)
-  for (const snapshot of next.slice(0, Math.max(0, MAX_AT_ONCE - host.open_snapshots))) {
-    const having = snapshot.hosts.flatMap((id) => fleet.byId(id) ?? []).filter((agent) => isOpen(agent))
-    const [best] = [...having, ...destinations(fleet, source, snapshot)]
+  const next = await drainableArtifacts(pool, host.id, MAX_AT_ONCE)
+  for (const artifact of next.slice(0, Math.max(0, MAX_AT_ONCE - host.open_artifacts))) {
+    const having = artifact.hosts.flatMap((id) => fleet.byId(id) ?? []).filter((agent) => isOpen(agent))
+    const [best] = [...having, ...destinations(fleet, source, artifact)]
     const to = best?.info?.agent_id
-    if (to === undefined) await recordUnplacedSnapshot(pool, snapshot.id, host.id, NO_HOST)
-    else await beginSnapshotMove(pool, snapshot.id, host.id, to)
+    if (to === undefined) await recordUnplacedArtifact(pool, artifact.id, host.id, NO_HOST)
+    else await beginArtifactMove(pool, artifact.id, host.id, to)
   }
   const copies = await copiesOnHost(pool, host.id, MAX_COPIES_AT_ONCE)
   for (const copy of copies) await dropCopy(control, host.id, copy)
-  return next.length === 0 && host.open_snapshots === 0 && copies.length === 0
+  return next.length === 0 && host.open_artifacts === 0 && copies.length === 0
 }
 
-/** Other hosts have the snapshot. */
+/** Other hosts have the artifact. */
 async function dropCopy(
   { database, fleet, log }: SandboxesContext,
   agentId: string,
-  { id, workspace_id: workspaceId }: { readonly id: string; readonly workspace_id: string },
+  copy: Pick<Artifact, 'id' | 'kind' | 'workspace_id'>,
 ): Promise<void> {
-  await removeSnapshotHost(database.pool, id, agentId)
+  await removeArtifactHost(database.pool, copy.id, agentId)
   const agent = fleet.byId(agentId)
   if (agent === undefined) return
-  const removed = removeFromAgent(agent.client, { id, workspaceId, requestId: randomUUID() })
-  await orLog(log, { agent: agentId, snapshot: id }, removed)
+  const removed = removeArtifact(agent.client, { ...copy, requestId: randomUUID() })
+  await orLog(log, { agent: agentId, [copy.kind]: copy.id }, removed)
 }
 
 async function end({ database }: SandboxesContext, { id, begun_at: begunAt }: DrainingHost): Promise<void> {

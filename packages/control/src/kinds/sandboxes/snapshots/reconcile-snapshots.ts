@@ -1,20 +1,9 @@
 import type { ReconcileOptions } from '../../../fleet/agent-hooks.ts'
-import { orLog } from '../../../fleet/or-log.ts'
+import { snapshotRowsOfAgent } from '../../../fleet/artifact-host-statements.ts'
 import { MEMORY_TIMEOUT_MS } from '../../../fleet/sandbox-calls.ts'
-import { listSnapshots, removeFromAgent } from '../../../fleet/snapshot-calls.ts'
-import {
-  leaveMissingSnapshot,
-  noteFound,
-  noteMissing,
-  type ReconcileSnapshotRow,
-  removeSnapshotHost,
-  setSnapshotHostReady,
-  snapshotRowsOfAgent,
-} from '../../../fleet/snapshot-host-statements.ts'
+import { COPY_SECONDS, deleteStrays, endCopy, settleLost, settlePresent } from '../../../fleet/settle-artifacts.ts'
+import { listSnapshots } from '../../../fleet/snapshot-calls.ts'
 import { removeCreatingSnapshot, removeSnapshotRow, setSnapshotReady } from './snapshot-statements.ts'
-
-/** Seconds for which a copy from another host may last. */
-const COPY_SECONDS = 4 * 3600
 
 /**
  * Compares an agent's snapshots with the rows that refer to the agent.
@@ -38,66 +27,20 @@ export async function reconcileSnapshots(options: ReconcileOptions, requestId: s
   const after = new Map((await readRows()).map((row) => [row.id, row]))
   for (const { id, size_bytes: sizeBytes } of snapshots) {
     const row = after.get(id)
-    if (row !== undefined) await settlePresent(options, row, sizeBytes)
+    if (row !== undefined) await settlePresent(options, row)
+    if (row?.is_copy === false && !row.is_ready) await setSnapshotReady(pool, id, sizeBytes)
   }
   const strays = snapshots.filter(({ id }) => !after.has(id))
-  for (const { id, workspace_id: workspaceId } of await brake.deletable('snapshot', strays)) {
-    log.warn({ agent: agentId, snapshot: id }, 'snapshot of a removed row: deleting it')
-    await orLog(log, { agent: agentId, snapshot: id }, removeFromAgent(client, { id, workspaceId, requestId }))
-  }
-  await settleLost(
-    options,
-    before.filter(({ id, status }) => status === 'ready' && !listed.has(id)),
-  )
-  const abandoned = [...after.values()].filter((row) => row.status === 'creating' && row.is_abandoned)
-  const givenUp = abandoned.filter(({ id }) => !listed.has(id))
-  for (const row of givenUp) {
-    await (row.is_copy ? endCopy(options, row, requestId) : removeCreatingSnapshot(pool, row.id))
-  }
-  return givenUp.length
-}
-
-/** The host may still be receiving it. Afterwards, nothing of it is there. */
-async function endCopy(
-  { pool, client, agentId, log }: ReconcileOptions,
-  { id, workspace_id: workspaceId }: ReconcileSnapshotRow,
-  requestId: string,
-): Promise<void> {
-  const ended = removeFromAgent(client, { id, workspaceId, requestId }).then(() =>
-    removeSnapshotHost(pool, id, agentId),
-  )
-  await orLog(log, { agent: agentId, snapshot: id }, ended)
-}
-
-async function settlePresent(
-  { pool, agentId }: ReconcileOptions,
-  { id, status, is_copy: isCopy, is_missing: isMissing }: ReconcileSnapshotRow,
-  sizeBytes: number,
-): Promise<void> {
-  if (isMissing) await noteFound(pool, id, agentId)
-  if (status !== 'creating') return
-  await (isCopy ? setSnapshotHostReady(pool, id, agentId) : setSnapshotReady(pool, id, sizeBytes))
-}
-
-async function settleLost(
-  { pool, agentId, log, brake }: ReconcileOptions,
-  lost: readonly ReconcileSnapshotRow[],
-): Promise<void> {
-  const nowhere: ReconcileSnapshotRow[] = []
-  for (const row of lost.filter(({ is_missing: isMissing }) => !isMissing)) {
-    if (row.is_copy) await removeSnapshotHost(pool, row.id, agentId)
-    else if ((await keptElsewhere(pool, row.id, agentId)) === null) nowhere.push(row)
-    else log.warn({ agent: agentId, snapshot: row.id }, 'snapshot lost by its host: a copy is elsewhere')
-  }
-  for (const { id } of brake.forgettable('snapshot', nowhere)) {
+  await deleteStrays(options, 'snapshot', strays, requestId)
+  const lost = before.filter(({ id, is_ready: isReady }) => isReady && !listed.has(id))
+  for (const { id } of brake.forgettable('snapshot', await settleLost(options, 'snapshot', lost))) {
     const [removed] = await removeSnapshotRow(pool, id)
     if (removed) log.warn({ agent: agentId, snapshot: id }, 'row without a snapshot: removed')
   }
-}
-
-/** @returns `null`: nothing else has it */
-async function keptElsewhere(pool: ReconcileOptions['pool'], id: string, agentId: string): Promise<string | null> {
-  const [moved] = await leaveMissingSnapshot(pool, id, agentId)
-  const [kept] = moved === undefined ? await noteMissing(pool, id, agentId) : [moved]
-  return kept?.id ?? null
+  const abandoned = [...after.values()].filter((row) => !row.is_ready && row.is_abandoned)
+  const givenUp = abandoned.filter(({ id }) => !listed.has(id))
+  for (const row of givenUp) {
+    await (row.is_copy ? endCopy(options, 'snapshot', row, requestId) : removeCreatingSnapshot(pool, row.id))
+  }
+  return givenUp.length
 }

@@ -1,7 +1,8 @@
 import { refuse } from '../../../fleet/agent-failure.ts'
 import { agentOrRetired, type Remover } from '../../../fleet/agent-or-retired.ts'
-import { removeFromAgent } from '../../../fleet/snapshot-calls.ts'
-import { hostsOfSnapshot } from '../../../fleet/snapshot-host-statements.ts'
+import { removeArtifact } from '../../../fleet/artifact-calls.ts'
+import { hostsOfArtifact } from '../../../fleet/artifact-host-statements.ts'
+import { removeFromHosts } from '../../../fleet/remove-from-hosts.ts'
 import type { SnapshotRow } from './snapshot-row.ts'
 import { removeSnapshotRow } from './snapshot-statements.ts'
 
@@ -12,18 +13,18 @@ import { removeSnapshotRow } from './snapshot-statements.ts'
  */
 export async function removeSnapshot(
   remover: Remover,
-  row: Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id'>,
+  { id, agent_id, workspace_id }: Pick<SnapshotRow, 'id' | 'agent_id' | 'workspace_id'>,
   requestId: string,
 ): Promise<void> {
   const { pool } = remover.database
-  const subject = { id: row.id, workspaceId: row.workspace_id, requestId }
-  const agent = await agentOrRetired(remover, row.agent_id)
-  if (agent !== null) await removeFromAgent(agent, subject).catch(refuse)
-  const others = (await hostsOfSnapshot(pool, row.id)).filter(({ agent_id: id }) => id !== row.agent_id)
-  await removeSnapshotRow(pool, row.id)
-  for (const { agent_id: id } of others) {
-    const other = remover.fleet.byId(id)
-    // What does not answer is told by the reconciliation.
-    if (other?.isReachable === true) await removeFromAgent(other.client, subject).catch(() => undefined)
-  }
+  const subject = { id, kind: 'snapshot', workspace_id, requestId } as const
+  const agent = await agentOrRetired(remover, agent_id)
+  if (agent !== null) await removeArtifact(agent, subject).catch(refuse)
+  const hosts = await hostsOfArtifact(pool, id)
+  await removeSnapshotRow(pool, id)
+  await removeFromHosts(
+    remover,
+    hosts.filter((host) => host.agent_id !== agent_id),
+    subject,
+  )
 }

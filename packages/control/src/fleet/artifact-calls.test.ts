@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { addSnapshot } from '../test/fake-checkpoints.ts'
 import { FakeAgent } from '../test/fake-agent.ts'
 import { AgentClient } from './agent-client.ts'
-import { copySnapshotToHost, isTooOld } from './snapshot-move-calls.ts'
+import { copyArtifactToHost, isTooOld } from './artifact-calls.ts'
 import { SourceFailed } from './stream-calls.ts'
 
 const WORKSPACE = randomUUID()
@@ -28,8 +28,8 @@ afterEach(async () => {
 function copy(withoutMemory = false): Promise<number> {
   const [source, destination] = clients
   if (source === undefined || destination === undefined) throw new Error('no clients')
-  const subject = { id, workspaceId: WORKSPACE, requestId: 'r' }
-  return copySnapshotToHost({ source, destination, subject, withoutMemory, signal: new AbortController().signal })
+  const subject = { id, kind: 'snapshot', workspace_id: WORKSPACE, requestId: 'r' } as const
+  return copyArtifactToHost({ source, destination, subject, withoutMemory, signal: new AbortController().signal })
 }
 
 /** An earlier version of an agent. */

@@ -41,7 +41,7 @@ describe('a snapshot on several hosts', () => {
     (await harness.pool.query('select agent_id from sandboxes where id = $1', [sandbox])).rows[0]?.agent_id as string
   const homeOf = async () =>
     (await harness.pool.query('select agent_id from snapshots where id = $1', [id])).rows[0]?.agent_id as string
-  const copies = async () => (await harness.pool.query('select agent_id, state from snapshot_hosts')).rows
+  const copies = async () => (await harness.pool.query('select agent_id, state from artifact_hosts')).rows
   const imports = () => away.requests.filter(({ path }) => path.endsWith('/import')).length
   const reconciled = async (agent: FakeAgent) => {
     const lists = () => agent.requests.filter(({ path, method }) => path === '/v1/snapshots' && method === 'GET').length
@@ -129,7 +129,7 @@ describe('a snapshot on several hosts', () => {
   it('is settled by what the host has if the process that brought it has died', { tags: ['faults'] }, async () => {
     const begin = async () =>
       harness.pool.query(
-        `insert into snapshot_hosts (id, agent_id, workspace_id, creator)
+        `insert into artifact_hosts (artifact_id, agent_id, workspace_id, creator)
          select id, $2, workspace_id, 2147483647 from snapshots where id = $1`,
         [id, away.state.agentId],
       )

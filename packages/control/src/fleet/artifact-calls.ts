@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { agentSnapshotContent, type AgentSnapshotContent, NO_SNAPSHOT } from '@offshoot/contract/agent-move'
 import type { AgentClient } from './agent-client.ts'
+import type { Artifact } from './artifact.ts'
 import { AgentRefused } from './agent-failure.ts'
 import { bakesOf } from './move-calls.ts'
-import type { Subject } from './sandbox-calls.ts'
 import { lacksBake, openExport, sendImport, SourceFailed } from './stream-calls.ts'
 
 /** Milliseconds to read a bake that was not read before. */
@@ -11,33 +11,38 @@ const CONTENT_MS = 300_000
 /** Milliseconds without progress after which a copy is given up. The destination verifies everything after the last byte. */
 const STALLED_MS = 300_000
 
-/** Whether a refusal says that the agent's version knows no moves of snapshots. */
+/** Milliseconds to remove one. */
+const REMOVE_MS = 60_000
+
+/** The artifact of a call, and the request that asks. */
+export type ArtifactSubject = Pick<Artifact, 'id' | 'kind' | 'workspace_id'> & { readonly requestId: string }
+
+/** Whether a refusal says that the agent's version knows no such routes. */
 export function isTooOld(error: unknown): boolean {
   return error instanceof AgentRefused && error.status === 404 && error.body.detail !== NO_SNAPSHOT
 }
 
 /** What an export of the snapshot has. @throws SourceFailed */
-export async function snapshotContent(
-  source: AgentClient,
-  { id, workspaceId, requestId }: Subject,
-): Promise<AgentSnapshotContent> {
-  const path = `/v1/snapshots/${id}/content`
+export async function artifactContent(source: AgentClient, subject: ArtifactSubject): Promise<AgentSnapshotContent> {
+  const call = { method: 'GET', ...callOf(subject, '/content'), timeoutMs: CONTENT_MS } as const
   try {
-    return agentSnapshotContent.parse(
-      await source.ask({ method: 'GET', path, workspaceId, requestId, timeoutMs: CONTENT_MS }),
-    )
+    return agentSnapshotContent.parse(await source.ask(call))
   } catch (error) {
-    throw failureOf(error)
+    throw failureOf(subject, error)
   }
 }
 
-function failureOf(error: unknown): SourceFailed {
-  const text = isTooOld(error) ? 'the version of the agent is too old to give snapshots away' : 'the source refused'
+function callOf({ id, kind, workspace_id: workspaceId, requestId }: ArtifactSubject, rest = '') {
+  return { path: `/v1/${kind}s/${id}${rest}`, workspaceId, requestId }
+}
+
+function failureOf({ kind }: ArtifactSubject, error: unknown): SourceFailed {
+  const text = isTooOld(error) ? `the version of the agent is too old to give ${kind}s away` : 'the source refused'
   return new SourceFailed(text, { cause: error })
 }
 
-/** What a stream of a snapshot may lack. */
-export interface SnapshotParts {
+/** What a stream of an artifact may lack. */
+export interface ArtifactParts {
   /** Bakes that the stream may lack. */
   readonly have: readonly string[]
   /** Nothing but the bake. */
@@ -46,36 +51,34 @@ export interface SnapshotParts {
   readonly withoutMemory?: boolean
 }
 
-/** The stream of a snapshot. The caller must read or destroy it. @throws SourceFailed */
-export async function exportSnapshot(
+/** The stream of an artifact. The caller must read or destroy it. @throws SourceFailed */
+export async function exportArtifact(
   source: AgentClient,
-  { id, workspaceId, requestId }: Subject,
-  { have, only, withoutMemory }: SnapshotParts,
+  subject: ArtifactSubject,
+  { have, only, withoutMemory }: ArtifactParts,
   signal: AbortSignal,
 ): Promise<Readable> {
   const query = new URLSearchParams({ ...(only && { only }), ...(withoutMemory === true && { memory: 'none' }) })
   for (const hash of have) query.append('have', hash)
-  const path = `/v1/snapshots/${id}/export?${query.toString()}`
-  return openExport({ client: source, path, workspaceId, requestId, signal }, only)
+  return openExport({ client: source, ...callOf(subject, `/export?${query.toString()}`), signal }, only)
 }
 
-export interface SnapshotImport {
+export interface ArtifactImport {
   readonly destination: AgentClient
-  /** The snapshot. */
-  readonly subject: Subject
+  readonly subject: ArtifactSubject
   readonly signal: AbortSignal
 }
 
 /**
- * Sends the stream of a snapshot to the destination, which has it when this resolves. A host that has it already keeps
+ * Sends the stream of an artifact to the destination, which has it when this resolves. A host that has it already keeps
  * what it has.
  * @param open opens the stream
  * @returns the number of bytes
  * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
  */
-export async function importSnapshot(
+export async function importArtifact(
   open: (signal: AbortSignal) => AsyncIterable<Buffer> | Promise<AsyncIterable<Buffer>>,
-  { destination, subject: { id, workspaceId, requestId }, signal }: SnapshotImport,
+  { destination, subject, signal }: ArtifactImport,
 ): Promise<number> {
   const stalled = new AbortController()
   const stop = () => stalled.abort(new Error('the copy makes no progress'))
@@ -89,8 +92,7 @@ export async function importSnapshot(
   let source: AsyncIterable<Buffer> | undefined
   try {
     source = await open(both)
-    const path = `/v1/snapshots/${id}/import`
-    await sendImport(source, { client: destination, path, workspaceId, requestId, signal: both }, onBytes)
+    await sendImport(source, { client: destination, ...callOf(subject, '/import'), signal: both }, onBytes)
     return bytes
   } finally {
     clearTimeout(timer)
@@ -98,27 +100,32 @@ export async function importSnapshot(
   }
 }
 
-export interface SnapshotCopy extends SnapshotImport, Pick<SnapshotParts, 'withoutMemory'> {
+export interface ArtifactCopy extends ArtifactImport, Pick<ArtifactParts, 'withoutMemory'> {
   readonly source: AgentClient
 }
 
 /**
- * Brings a snapshot from the host that has it to another one, through control. Both have it when this resolves. Can be
+ * Brings an artifact from the host that has it to another one, through control. Both have it when this resolves. Can be
  * repeated.
  * @returns the number of bytes that were sent
  * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
  */
-export async function copySnapshotToHost(copy: SnapshotCopy): Promise<number> {
+export async function copyArtifactToHost(copy: ArtifactCopy): Promise<number> {
   const { source, destination, subject, withoutMemory = false } = copy
-  const { bake } = await snapshotContent(source, subject)
+  const { bake } = await artifactContent(source, subject)
   const have = (await bakesOf(destination, subject.requestId)).filter((hash) => hash === bake.hash)
   const send = (known: readonly string[]) =>
-    importSnapshot(async (signal) => {
-      const exported = await exportSnapshot(source, subject, { have: known, withoutMemory }, signal)
+    importArtifact(async (signal) => {
+      const exported = await exportArtifact(source, subject, { have: known, withoutMemory }, signal)
       return exported as AsyncIterable<Buffer>
     }, copy)
   return send(have).catch((error: unknown) => {
     if (have.length === 0 || !lacksBake(error)) throw error
     return send([])
   })
+}
+
+/** Idempotent. Ends an import, too. The agent keeps data that other objects depend on until those are gone. */
+export async function removeArtifact(client: AgentClient, subject: ArtifactSubject): Promise<void> {
+  await client.ask({ method: 'DELETE', ...callOf(subject), timeoutMs: REMOVE_MS })
 }

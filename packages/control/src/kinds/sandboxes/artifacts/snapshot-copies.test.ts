@@ -42,7 +42,7 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     call(control.url, method, path, { token: alice.key, ...(body !== undefined && { body }) })
   const create = async () => ask('POST', '/v1/sandboxes', { from_snapshot: id })
   const copies = async () =>
-    (await harness.pool.query('select state, reason from snapshot_copies order by created_at')).rows
+    (await harness.pool.query('select state, reason from artifact_copies order by created_at')).rows
   const stored = async () => eventually(async () => (await copies()).at(-1)?.state === 'stored')
   const objects = async () => readdir(join(folder, 'streams')).catch(() => [])
   const homeOf = async () =>
@@ -68,12 +68,12 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     expect((await homeOf()).agent_id).toBe(home.state.agentId)
     await harness.pool.query('delete from sandboxes')
     await harness.pool.query('delete from snapshots where id = $1', [id])
-    expect(await copies()).toEqual([{ state: 'ended', reason: 'the snapshot was deleted' }])
+    expect(await copies()).toEqual([{ state: 'ended', reason: 'it was deleted' }])
     await eventually(async () => (await objects()).length === 0)
     control.control.fleet.reconcileSoon(away.state.agentId)
     await eventually(() => !away.state.snapshots.has(id))
     await eventually(async () => (await harness.pool.query('select from stored_streams')).rowCount === 0)
-    expect((await harness.pool.query('select from snapshot_hosts')).rowCount).toBe(0)
+    expect((await harness.pool.query('select from artifact_hosts')).rowCount).toBe(0)
   })
 
   it('is used on another host after its own was removed, and is that host’s then', async () => {

@@ -4,13 +4,13 @@ import type { WorkspaceId } from '@offshoot/contract/ids'
 import { AgentRefused } from '../../../fleet/agent-failure.ts'
 import type { CreateOutcome } from '../../../fleet/create-outcome.ts'
 import { type Candidate, isCandidate, isOpen, isWilling, ranked } from '../../../fleet/placement/candidates.ts'
-import { placesOfSnapshot, type SnapshotPlaces } from '../../../fleet/snapshot-host-statements.ts'
+import { type ArtifactPlaces, placesOfArtifact } from '../../../fleet/artifact-host-statements.ts'
+import type { Artifact } from '../../../fleet/artifact.ts'
 import { destinations } from '../moves/destinations.ts'
 import type { SandboxesContext } from '../model/sandboxes-context.ts'
-import { bringSnapshot } from './bring-snapshot.ts'
-import type { SnapshotRow } from '../snapshots/snapshot-row.ts'
+import { bringArtifact } from './bring-artifact.ts'
 
-/** Milliseconds of a create's time that bringing the snapshot leaves for the restore. */
+/** Milliseconds of a create's time that bringing the artifact leaves for the restore. */
 const RESERVED_MS = 20_000
 
 /** Makes a host able to restore the sandbox. @returns why it cannot; `null`: it can */
@@ -20,38 +20,38 @@ export type Prepare = (
 ) => Promise<CreateOutcome | null>
 
 /**
- * The hosts that may restore a snapshot, best first: those that have it, then those that can get it.
+ * The hosts that may create from an artifact, best first: those that have it, then those that can get it.
  * @param isFeature restored databases are where their backup is, also if the host is cordoned; they are elsewhere only while
  *   no host that has it answers
  * @throws ApiError 502 if there is none
  */
-export async function snapshotNodes(
+export async function artifactNodes(
   control: SandboxesContext,
-  row: SnapshotRow,
+  artifact: Artifact,
   workspaceId: WorkspaceId,
   isFeature: boolean,
 ): Promise<{ readonly nodes: readonly [Candidate, ...Candidate[]]; readonly prepare: Prepare }> {
   const { database, fleet } = control
-  const [places] = await placesOfSnapshot(database.pool, row.id)
-  if (places === undefined) throw new ApiError('notFound', { detail: `unknown snapshot: ${row.id}` })
+  const [places] = await placesOfArtifact(database.pool, artifact.id)
+  if (places === undefined) throw new ApiError('notFound', { detail: `unknown ${artifact.kind}: ${artifact.id}` })
   const having = havingIt(control, places)
   const usable = isFeature
     ? having
     : ranked(having.filter((node) => isOpen(node) && fleet.rules.allows(node, workspaceId)))
-  // What does not answer now may only be slow, or have the snapshot alone.
+  // What does not answer now may only be slow, or have it alone.
   const [first, ...rest] = [
     ...usable.filter(isWilling),
     ...(isFeature && isAnswered(having) ? [] : thoseThatCanGet(control, places, workspaceId, having)),
     ...usable.filter((node) => !isWilling(node)),
   ]
-  if (first === undefined) throw refusal(control, row, workspaceId, isFeature)
+  if (first === undefined) throw refusal(control, places, workspaceId, isFeature)
   const ids = new Set(having.map(({ info }) => info.agent_id))
   const prepare: Prepare = async (node, asked) =>
-    ids.has(node.info.agent_id) ? null : bring(control, row, node, asked)
+    ids.has(node.info.agent_id) ? null : bring(control, artifact, node, asked)
   return { nodes: [first, ...rest], prepare }
 }
 
-function havingIt({ fleet }: SandboxesContext, { home, hosts, is_missing: isMissing }: SnapshotPlaces): Candidate[] {
+function havingIt({ fleet }: SandboxesContext, { home, hosts, is_missing: isMissing }: ArtifactPlaces): Candidate[] {
   const ids = isMissing ? hosts : [home, ...hosts]
   return ids.flatMap((id) => fleet.byId(id) ?? []).filter(isCandidate)
 }
@@ -62,7 +62,7 @@ function isAnswered(nodes: readonly Candidate[]): boolean {
 
 function thoseThatCanGet(
   { fleet, storedStreams }: SandboxesContext,
-  { home, accelerator, qemu_version, is_stored: isStored, leaving }: SnapshotPlaces,
+  { home, accelerator, qemu_version, is_stored: isStored, leaving }: ArtifactPlaces,
   workspaceId: WorkspaceId,
   having: readonly Candidate[],
 ): Candidate[] {
@@ -72,14 +72,14 @@ function thoseThatCanGet(
   return destinations(fleet, { agent_id: home, accelerator, qemu_version }, { workspace_id: workspaceId, tried })
 }
 
-/** As before there were copies: why the host of the row cannot do it. */
+/** As before there were copies: why its home cannot do it. */
 function refusal(
   { fleet }: SandboxesContext,
-  row: SnapshotRow,
+  { home }: ArtifactPlaces,
   workspaceId: WorkspaceId,
   isFeature: boolean,
 ): ApiError {
-  const node = fleet.byId(row.agent_id)
+  const node = fleet.byId(home)
   if (node !== undefined && isCandidate(node) && !isFeature) fleet.rules.refuse(node, workspaceId)
   return new ApiError('agentUnreachable')
 }
@@ -87,17 +87,17 @@ function refusal(
 /** If it takes too long, the copy goes on, and a later create finds it. */
 async function bring(
   control: SandboxesContext,
-  row: SnapshotRow,
+  artifact: Artifact,
   node: Candidate,
   { requestId, timeoutMs }: Parameters<Prepare>[1],
 ): Promise<CreateOutcome | null> {
   const waited = new AbortController()
-  const bringing = bringSnapshot(control, row, node, requestId, new AbortController().signal)
+  const bringing = bringArtifact(control, artifact, node, requestId, new AbortController().signal)
   // Whoever waits no more gets no error either.
   bringing.catch(() => undefined)
   const tooLong = async () => {
     await delay(Math.max(0, timeoutMs - RESERVED_MS), undefined, { signal: waited.signal })
-    throw new ApiError('noComputeNode', { detail: 'the snapshot is still being copied to another host' })
+    throw new ApiError('noComputeNode', { detail: `the ${artifact.kind} is still being copied to another host` })
   }
   try {
     await Promise.race([bringing, tooLong()])

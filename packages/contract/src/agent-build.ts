@@ -66,10 +66,17 @@ export type AgentBuild = z.infer<typeof agentBuild>
 export const agentBuildList = z.object({ builds: z.array(agentBuild) })
 export type AgentBuildList = z.infer<typeof agentBuildList>
 
+/** A complete built template. */
+export const agentTemplateId = z.object({ id: z.string(), workspace_id: z.string() })
+export type AgentTemplateId = z.infer<typeof agentTemplateId>
+
 /**
  * Answer of the agent's `GET /v1/templates`: all complete built templates, including those that cannot be restored at
  * present.
  */
 export const agentTemplateList = z.object({
-  templates: z.array(z.object({ id: z.string(), workspace_id: z.string() })),
+  templates: z.array(agentTemplateId),
+  /** Ids of templates whose records the agent cannot read. Earlier agents do not tell. */
+  unreadable: z.array(z.string()).default([]),
 })
+export type AgentTemplateList = z.infer<typeof agentTemplateList>

@@ -64,6 +64,23 @@ export const NO_SNAPSHOT = 'no such snapshot on this agent'
  */
 export const snapshotExportQuery = exportQuery.omit({ move_id: true }).extend({ memory: z.literal('none').optional() })
 
+/**
+ * Answer of the agent's `GET /v1/templates/{id}/content`. Earlier agents answer 404 without {@link NO_TEMPLATE}. `export`
+ * and `import` work as those of snapshots. The import answers 200 with the id when the host has baked the
+ * template; 500 with a `detail` if that fails.
+ */
+export const agentTemplateContent = agentSnapshotContent.extend({
+  /** `null` for a template without memory, which each host bakes by itself. */
+  bake: z.object({ hash: bakeHash, bytes: z.int() }).nullable(),
+})
+export type AgentTemplateContent = z.infer<typeof agentTemplateContent>
+
+/** Query of the agent's `GET /v1/templates/{id}/export`. Without memory, a template has no bake: `only` answers 400. */
+export const templateExportQuery = exportQuery.omit({ move_id: true })
+
+/** Detail of a 404: this host does not have the template. */
+export const NO_TEMPLATE = 'no such template on this agent'
+
 /** Header of the answer to an export with `only`, with the same value: earlier agents do not know it. */
 export const ONLY_HEADER = 'x-offshoot-only'
 

@@ -85,16 +85,16 @@ const stayingObject = z.object({
   reason: z.string(),
 })
 
-/** How far control has moved the sandboxes, snapshots and live versions of apps of a host to other hosts. */
+/** How far control has moved the sandboxes, snapshots, templates and live versions of apps of a host to other hosts. */
 export const hostDrain = z.object({
   begun_at: z.string(),
   /** When everything that can move had been tried; `null` before. */
   ended_at: z.string().nullable(),
-  /** Sandboxes, snapshots and apps that are still to be moved, with those that move now. */
+  /** Sandboxes, snapshots, templates and apps that are still to be moved, with those that move now. */
   left: z.int(),
   moving: z.int(),
   moved: z.int(),
-  /** Sandboxes, snapshots and apps that could not be moved. Draining again tries them again. */
+  /** Sandboxes, snapshots, templates and apps that could not be moved. Draining again tries them again. */
   failed: z.int(),
   /** How many objects stay on the host, with those that could not be moved. */
   staying: z.int(),

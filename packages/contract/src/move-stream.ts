@@ -3,10 +3,11 @@ import { bakeHash } from './agent-move.ts'
 import { isUuid } from './ids.ts'
 import { bootMode, egress, visibility } from './sandbox.ts'
 import { sandboxLimits } from './sandbox-limits.ts'
+import { templateImage } from './template-image.ts'
 
 /**
- * The head of the stream that an export answers and an import reads, of a sandbox (docs/adr/0048-moving-sandboxes.md) or of
- * a snapshot (docs/adr/0059-snapshots-on-any-host.md).
+ * The head of the stream that an export answers and an import reads, of a sandbox (docs/adr/0048-moving-sandboxes.md), of a
+ * snapshot (docs/adr/0059-snapshots-on-any-host.md) or of a template (docs/adr/0062-templates-on-any-host.md).
  */
 
 /** What a stream begins with, before the length of the header. */
@@ -29,15 +30,15 @@ const MAX_FILE_BYTES = 2 ** 42
 const fileName = z
   .string()
   .regex(
-    /^(?:events(?:\.1)?\.jsonl|log(?:\.1)?\.jsonl|usage\.json|memory\/(?:state|pages|runs|base-\d\.(?:pages|runs))|layers\/(?:0|[1-9]\d{0,2})|bake\/(?:memory|state|volumes\.state|rootfs\.ext4|lower\.qcow2|disk\.qcow2|bake\.json))$/,
+    /^(?:events(?:\.1)?\.jsonl|log(?:\.1)?\.jsonl|usage\.json|memory\/(?:state|pages|runs|base-\d\.(?:pages|runs))|layers\/(?:0|[1-9]\d{0,2})|disk\/(?:rootfs\.ext4|lower\.qcow2)|bake\/(?:memory|state|volumes\.state|rootfs\.ext4|lower\.qcow2|disk\.qcow2|bake\.json))$/,
   )
 
 export const movedFile = z.strictObject({
   name: fileName,
   bytes: z.int().min(0).max(MAX_FILE_BYTES),
   /**
-   * Of the content. For the files of a bake, and for layers of a sandbox without memory, of what is not zero, with its
-   * places (`seal-file.ts` of the agent).
+   * Of the content. For the files of a bake or of a template's disk, and for layers of a sandbox without memory, of what is
+   * not zero, with its places (`seal-file.ts` of the agent).
    */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 })
@@ -97,26 +98,52 @@ export const movedSnapshot = z.strictObject({
 })
 export type MovedSnapshot = z.infer<typeof movedSnapshot>
 
-const content = {
+/** What the record of a template says on every host. */
+export const movedTemplate = z.strictObject({
+  id: z.uuid(),
+  workspace_id: z.string().refine(isUuid),
+  image: templateImage,
+  digest: text,
+  created_at: z.iso.datetime(),
+})
+export type MovedTemplate = z.infer<typeof movedTemplate>
+
+const base = {
   /** Raise it with every change of the stream. */
   format: z.literal(1),
-  /** `null`: the disk comes without the memory. */
-  memory: movedMemory.nullable(),
-  /** The number of layers of its disk above that of the bake. */
-  layers: z.int().min(0).max(MAX_MOVED_LAYERS),
-  bake: z.strictObject({ hash: bakeHash, is_included: z.boolean() }),
   /** The most bytes that the files occupy on a disk. */
   disk_bytes: z.int().min(0),
   /** In the order of their content in the stream. */
   files: z.array(movedFile).max(1000),
 }
 
+const content = {
+  ...base,
+  /** `null`: the disk comes without the memory. */
+  memory: movedMemory.nullable(),
+  /** The number of layers of its disk above that of the bake. */
+  layers: z.int().min(0).max(MAX_MOVED_LAYERS),
+  bake: z.strictObject({ hash: bakeHash, is_included: z.boolean() }),
+}
+
 export const moveHeader = z.strictObject({ ...content, move_id: z.uuid(), sandbox: movedSandbox })
 export type MoveHeader = z.infer<typeof moveHeader>
 
-export const snapshotHeader = z.strictObject({ ...content, snapshot: movedSnapshot })
+/** A template with memory is a snapshot with the same id. */
+export const snapshotHeader = z.strictObject({
+  ...content,
+  snapshot: movedSnapshot,
+  template: movedTemplate.optional(),
+})
 export type SnapshotHeader = z.infer<typeof snapshotHeader>
 
-/** Of any stream. */
+/** Of a stream with the state of a VM. */
 export const streamHeader = z.union([moveHeader, snapshotHeader])
 export type StreamHeader = z.infer<typeof streamHeader>
+
+/** A template without memory: the disk that each host bakes. */
+export const templateHeader = z.strictObject({ ...base, template: movedTemplate })
+export type TemplateHeader = z.infer<typeof templateHeader>
+
+/** Of any stream. */
+export type AnyHeader = StreamHeader | TemplateHeader

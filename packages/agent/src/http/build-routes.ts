@@ -72,11 +72,15 @@ export function buildRoutes(server: FastifyInstance, agent: Agent): void {
     const own = host.store.templates.all.filter(
       (each) => caller.workspaceId === null || each.workspace_id === caller.workspaceId,
     )
-    return { templates: own.map(({ id, workspace_id }) => ({ id, workspace_id })) }
+    const unreadable = caller.workspaceId === null ? host.store.ledger.unreadable.idsOf('template') : []
+    return { templates: own.map(({ id, workspace_id }) => ({ id, workspace_id })), unreadable }
   })
   /** Idempotent: 204 if the template is already gone. */
   server.delete('/v1/templates/:id', async (request, reply) => {
-    const template = host.store.templates.find(idOf(request), request.caller.workspaceId)
+    const id = idOf(request)
+    const { workspaceId } = request.caller
+    await host.arrivals.cancel(id, workspaceId, null)
+    const template = host.store.templates.find(id, workspaceId)
     if (template !== null) await deleteTemplate(host, template.id)
     else sweepBakesSoon(host)
     return reply.code(204).send()

@@ -35,6 +35,7 @@ import { sshRoutes } from './ssh-routes.ts'
 import { leaseRoutes } from './lease-routes.ts'
 import { moveRoutes } from './move-routes.ts'
 import { snapshotMoveRoutes } from './snapshot-move-routes.ts'
+import { templateMoveRoutes } from './template-move-routes.ts'
 import { volumeRoutes } from './volume-routes.ts'
 import { buildRoutes } from './build-routes.ts'
 import { archiveRoutes } from './archive-routes.ts'
@@ -105,6 +106,7 @@ export function buildServer(
     snapshotRoutes,
     moveRoutes,
     snapshotMoveRoutes,
+    templateMoveRoutes,
     volumeRoutes,
     buildRoutes,
     archiveRoutes,

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import type { AgentBakes, AgentLeave } from '@offshoot/contract/agent-move'
-import { moveHeader, type MoveHeader, type StreamHeader } from '@offshoot/contract/move-stream'
+import { type AnyHeader, moveHeader, type MoveHeader } from '@offshoot/contract/move-stream'
 import type { z } from 'zod'
 import { readMove, writeMove } from '../store/moves/move-stream.ts'
 import { type AgentProcess, WORKSPACE } from './agent-process.ts'
@@ -71,15 +71,15 @@ export async function move(from: AgentProcess, to: AgentProcess, id: string): Pr
 
 /** The same stream with another header, as another host would have sent it. */
 export async function withHeader(stream: Buffer, change: (header: MoveHeader) => MoveHeader): Promise<Buffer>
-export async function withHeader<Header extends StreamHeader>(
+export async function withHeader<Header extends AnyHeader>(
   stream: Buffer,
   change: (header: Header) => Header,
   schema: z.ZodType<Header>,
 ): Promise<Buffer>
 export async function withHeader(
   stream: Buffer,
-  change: (header: never) => StreamHeader,
-  schema: z.ZodType<StreamHeader> = moveHeader,
+  change: (header: never) => AnyHeader,
+  schema: z.ZodType<AnyHeader> = moveHeader,
 ): Promise<Buffer> {
   const { header, contents } = await contentsOf(stream, schema)
   return written(change(header as never), contents)
@@ -98,7 +98,7 @@ export async function withBake(stream: Buffer, bake: Buffer, moveId: string): Pr
   return written(joined, new Map([...own.contents, ...ofBake.contents]))
 }
 
-async function contentsOf<Header extends StreamHeader>(
+async function contentsOf<Header extends AnyHeader>(
   stream: Buffer,
   schema: z.ZodType<Header>,
 ): Promise<{ header: Header; contents: Map<string, Buffer> }> {
@@ -120,7 +120,7 @@ async function contentsOf<Header extends StreamHeader>(
   return { header, contents }
 }
 
-function written(header: StreamHeader, contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
+function written(header: AnyHeader, contents: ReadonlyMap<string, Buffer>): Promise<Buffer> {
   return buffer(
     writeMove(header, async function* ({ name }) {
       yield contents.get(name) ?? Buffer.alloc(0)

@@ -457,16 +457,16 @@ export interface components {
       /** @description `null` if no operator drains it, or has drained it since it was last uncordoned. */
       drain: components["schemas"]["HostDrain"] | null;
     };
-    /** @description How far control has moved the sandboxes, snapshots and live versions of apps of a host to other hosts. */
+    /** @description How far control has moved the sandboxes, snapshots, templates and live versions of apps of a host to other hosts. */
     HostDrain: {
       begunAt: string;
       /** @description When everything that can move had been tried; `null` before. */
       endedAt: string | null;
-      /** @description Sandboxes, snapshots and apps that are still to be moved, with those that move now. */
+      /** @description Sandboxes, snapshots, templates and apps that are still to be moved, with those that move now. */
       left: number;
       moving: number;
       moved: number;
-      /** @description Sandboxes, snapshots and apps that could not be moved. Draining again tries them again. */
+      /** @description Sandboxes, snapshots, templates and apps that could not be moved. Draining again tries them again. */
       failed: number;
       /** @description How many objects stay on the host, with those that could not be moved. */
       staying: number;

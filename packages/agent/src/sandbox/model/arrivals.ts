@@ -1,11 +1,14 @@
 import { ApiError } from '@offshoot/contract/errors'
-import type { SandboxId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type { BuildId, SandboxId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 
-/** A sandbox or snapshot that is being received. No sweep may remove what it names. */
+/** Of a sandbox, a snapshot or a template. */
+export type ArrivalId = SandboxId | SnapshotId | BuildId
+
+/** What is being received. No sweep may remove what it names. */
 export interface Arrival {
   readonly workspaceId: WorkspaceId
-  /** Of a snapshot, its own id. */
+  /** Of a snapshot or template, its own id. */
   readonly moveId: string
   readonly layers: LayerId[]
   /** `NAME/FINGERPRINT`; `null` until it is known. */
@@ -18,19 +21,19 @@ export interface Arrival {
 
 /** The imports that are under way. */
 export class Arrivals {
-  readonly #arrivals = new Map<SandboxId | SnapshotId, Arrival>()
+  readonly #arrivals = new Map<ArrivalId, Arrival>()
 
   get all(): IterableIterator<Arrival> {
     return this.#arrivals.values()
   }
 
-  has(id: SandboxId | SnapshotId): boolean {
+  has(id: ArrivalId): boolean {
     return this.#arrivals.has(id)
   }
 
   /** @throws ApiError 409 if it is being received already */
   async receive<T>(
-    id: SandboxId | SnapshotId,
+    id: ArrivalId,
     { workspaceId, moveId }: Pick<Arrival, 'workspaceId' | 'moveId'>,
     work: (arrival: Arrival) => Promise<T>,
   ): Promise<T> {
@@ -52,7 +55,7 @@ export class Arrivals {
    * @param workspaceId `null`: control itself asks. The import of another workspace goes on
    * @param moveId `null`: whichever move it is. @throws ApiError 409 if it is another one
    */
-  async cancel(id: SandboxId | SnapshotId, workspaceId: WorkspaceId | null, moveId: string | null): Promise<void> {
+  async cancel(id: ArrivalId, workspaceId: WorkspaceId | null, moveId: string | null): Promise<void> {
     const arrival = this.#arrivals.get(id)
     if (arrival === undefined || (workspaceId !== null && workspaceId !== arrival.workspaceId)) return
     if (moveId !== null && arrival.moveId !== moveId) throw new ApiError('sandboxMoving', { detail: 'by another move' })

@@ -31,7 +31,7 @@ function receive(files: ArrivingFiles, file: MovedFile, data: Buffer, at: number
   return files.receive(file, (write) => write(data, at))
 }
 
-const header = { memory: null, layers: 2, bake: { is_included: false }, disk_bytes: 1 } as unknown as MoveHeader
+const header = { memory: null, layers: 2, bake: { is_included: false } } as unknown as MoveHeader
 const sha256 = '0'.repeat(64)
 
 describe('files that arrive', () => {
@@ -49,9 +49,8 @@ describe('files that arrive', () => {
 
   it('are refused before the first byte where the disk has too little room', async () => {
     const full = { status: 507, message: expect.any(String) }
-    await expect((await arriving()).prepare({ ...header, disk_bytes: 2 ** 60 })).rejects.toMatchObject(full)
-    await expect((await arriving(2 ** 30)).prepare(header)).rejects.toMatchObject(full)
-    expect(arrival.layers).toEqual([])
+    await expect((await arriving()).admit(2 ** 60)).rejects.toMatchObject(full)
+    await expect((await arriving(2 ** 30)).admit(1)).rejects.toMatchObject(full)
   })
 
   it('are refused while they are written if there are more than was said', async () => {

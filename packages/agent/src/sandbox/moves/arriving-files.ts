@@ -1,7 +1,7 @@
 import { chmod, mkdir, open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { ApiError } from '@offshoot/contract/errors'
-import type { MovedFile, StreamHeader } from '@offshoot/contract/move-stream'
+import type { AnyHeader, MovedFile, StreamHeader } from '@offshoot/contract/move-stream'
 import { bakeFileOf } from '../../store/bakes/bake-content.ts'
 import { type Checkpoint, type FileSeal, isSameSeal } from '../../store/checkpoints/checkpoint.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
@@ -16,8 +16,10 @@ const LOOK_BYTES = 64 * 1024 ** 2
 /** The folder of a sandbox's checkpoint in its own. */
 export const HIBERNATION = 'hibernation'
 export const BAKE = 'bake'
+/** With what the names of the files of a template's disk begin. */
+export const DISK = 'disk/'
 
-/** Writes the files of a sandbox or snapshot that arrives. Every path is the agent's choice; the stream only has names of a closed list. */
+/** Writes the files of a sandbox, snapshot or template that arrives. Every path is the agent's choice; the stream only has names of a closed list. */
 export class ArrivingFiles {
   /** The files of the sandbox's folder that move as they are. */
   readonly small = new Map<string, Buffer>()
@@ -43,17 +45,21 @@ export class ArrivingFiles {
     this.#memory = memory
   }
 
-  /** Makes folders and names of layers. @throws ApiError 507 */
-  async prepare({ memory, layers, bake, disk_bytes: bytes }: StreamHeader): Promise<void> {
+  /** @throws ApiError 507 if the disk has no room for so much */
+  async admit(bytes: number): Promise<void> {
     const { free_bytes: free, refuse_below_bytes: kept } = await this.#store.room.look()
     if (free - bytes < kept) throw new ApiError('sandboxStorage')
+  }
+
+  /** Makes folders and names of layers. */
+  async prepare({ memory, layers, bake }: Pick<StreamHeader, 'memory' | 'layers' | 'bake'>): Promise<void> {
     // Other disks may have layers with the ids that these had.
     this.#arrival.layers.push(...Array.from({ length: layers }, () => newLayerId()))
     if (memory !== null) await mkdir(this.#memory, { recursive: true, mode: 0o700 })
     if (bake.is_included) await mkdir(join(this.#folder, BAKE), { mode: 0o711 })
   }
 
-  async receive(file: MovedFile, read: Parameters<MoveReceiver<StreamHeader>['file']>[1]): Promise<void> {
+  async receive(file: MovedFile, read: Parameters<MoveReceiver<AnyHeader>['file']>[1]): Promise<void> {
     if (SMALL_FILES.some((name) => name === file.name)) return this.#keep(file, read)
     const path = this.pathOf(file.name)
     const handle = await open(path, 'wx', 0o400)
@@ -70,10 +76,7 @@ export class ArrivingFiles {
     if (READABLE.has(file.name)) await chmod(path, 0o444)
   }
 
-  async #keep(
-    { name, bytes, sha256 }: MovedFile,
-    read: Parameters<MoveReceiver<StreamHeader>['file']>[1],
-  ): Promise<void> {
+  async #keep({ name, bytes, sha256 }: MovedFile, read: Parameters<MoveReceiver<AnyHeader>['file']>[1]): Promise<void> {
     const content = Buffer.alloc(bytes)
     await read(async (data, at) => {
       data.copy(content, at)
@@ -94,6 +97,7 @@ export class ArrivingFiles {
   pathOf(name: string): string {
     const ofBake = bakeFileOf(name)
     if (ofBake !== null) return join(this.#folder, BAKE, ofBake)
+    if (name.startsWith(DISK)) return join(this.#folder, basename(name))
     if (name.startsWith('memory/')) return join(this.#memory, basename(name))
     const id = this.#arrival.layers[Number(basename(name))]
     if (id === undefined) throw new MoveDamaged(`unexpected file ${name}`)
@@ -146,9 +150,10 @@ export async function verifyArrived(
 }
 
 /** Files that the users of VMs open. */
-const READABLE: ReadonlySet<string> = new Set(
-  ['memory', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2'].map((name) => `bake/${name}`),
-)
+const READABLE: ReadonlySet<string> = new Set([
+  ...['memory', 'rootfs.ext4', 'lower.qcow2', 'disk.qcow2'].map((name) => `bake/${name}`),
+  ...['rootfs.ext4', 'lower.qcow2'].map((name) => DISK + name),
+])
 
 async function writeAll(file: FileHandle, data: Buffer, at: number): Promise<void> {
   for (let done = 0; done < data.length;) {

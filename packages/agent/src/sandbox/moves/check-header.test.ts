@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { MovedFile, MoveHeader, SnapshotHeader } from '@offshoot/contract/move-stream'
+import type { MovedFile, MoveHeader, SnapshotHeader, TemplateHeader } from '@offshoot/contract/move-stream'
 import { describe, expect, it } from 'vitest'
 import { hashOfBake } from '../../store/bakes/bake-content.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import { movedSandbox } from '../../test/moved-sandbox.ts'
-import { checkHeader, checkSnapshotHeader } from './check-header.ts'
+import { checkHeader, checkSnapshotHeader, checkTemplateHeader } from './check-header.ts'
 
 const MIB = 1024 ** 2
+const CREATED_AT = '2026-11-21T00:00:00.000Z'
 const asked = { id: randomUUID(), workspaceId: randomUUID(), moveId: randomUUID() }
 const file = (name: string, bytes = 1): MovedFile => ({ name, bytes, sha256: 'a'.repeat(64) })
 const bake = [
@@ -24,7 +25,7 @@ const header: MoveHeader = {
   format: 1,
   move_id: asked.moveId,
   sandbox: movedSandbox({ id: asked.id, workspace_id: asked.workspaceId }),
-  memory: { machine: 'm', tsc_khz: 1, guest_ip: null, created_at: '2026-11-21T00:00:00.000Z', bases: 1 },
+  memory: { machine: 'm', tsc_khz: 1, guest_ip: null, created_at: CREATED_AT, bases: 1 },
   layers: 2,
   bake: { hash: hashOfBake(bake), is_included: true },
   disk_bytes: 1,
@@ -66,26 +67,27 @@ describe('the header of a sandbox that arrives', () => {
   })
 })
 
+const { move_id: _move, sandbox, ...content } = header
+const snapshot: SnapshotHeader = {
+  ...content,
+  snapshot: {
+    id: asked.id,
+    workspace_id: asked.workspaceId,
+    sandbox_id: randomUUID(),
+    template: 'base',
+    cpu: 1,
+    memory_mb: sandbox.memory_mb,
+    guest_ip: null,
+    created_at: CREATED_AT,
+    origin: 'user',
+    devices: [],
+    run_as: {},
+    durable: false,
+  },
+  files: header.files.filter(({ name }) => name !== 'events.jsonl'),
+}
+
 describe('the header of a snapshot that arrives', () => {
-  const { move_id: _move, sandbox, ...content } = header
-  const snapshot: SnapshotHeader = {
-    ...content,
-    snapshot: {
-      id: asked.id,
-      workspace_id: asked.workspaceId,
-      sandbox_id: randomUUID(),
-      template: 'base',
-      cpu: 1,
-      memory_mb: sandbox.memory_mb,
-      guest_ip: null,
-      created_at: '2026-11-21T00:00:00.000Z',
-      origin: 'user',
-      devices: [],
-      run_as: {},
-      durable: false,
-    },
-    files: header.files.filter(({ name }) => name !== 'events.jsonl'),
-  }
   const disk = { memory: null, files: snapshot.files.filter(({ name }) => !name.startsWith('memory/')) }
 
   it('may be complete, and may lack the memory if the snapshot is durable', () => {
@@ -96,6 +98,7 @@ describe('the header of a snapshot that arrives', () => {
 
   it.each<readonly [string, Partial<SnapshotHeader>]>([
     ['of another snapshot', { snapshot: { ...snapshot.snapshot, id: randomUUID() } }],
+    ['of a template', { snapshot: { ...snapshot.snapshot, origin: 'template' } }],
     ['of another workspace', { snapshot: { ...snapshot.snapshot, workspace_id: randomUUID() } }],
     ['with files of a sandbox', { files: [...snapshot.files, file('events.jsonl')] }],
     ['without a layer', { files: snapshot.files.filter(({ name }) => name !== 'layers/0') }],
@@ -105,6 +108,52 @@ describe('the header of a snapshot that arrives', () => {
     expect(() => checkSnapshotHeader({ ...snapshot, ...change }, asked)).toThrow(MoveDamaged)
   })
 })
+
+describe('the header of a template that arrives', () => {
+  const image = {
+    name: asked.id,
+    title: 'mine',
+    version: 'a'.repeat(64),
+    cpu: 1,
+    memory_mb: 128,
+    disk_mb: 64,
+    start_cmd: null,
+    ready_cmd: null,
+    description: '',
+    packages: {},
+  }
+  const template = { id: asked.id, workspace_id: asked.workspaceId, image, digest: 'sha256:a', created_at: CREATED_AT }
+  const rootfs = file('disk/rootfs.ext4', 64 * MIB)
+  const disk: TemplateHeader = { format: 1, template, disk_bytes: 1, files: [rootfs] }
+  const withMemory: SnapshotHeader = { ...snapshot, template, snapshot: { ...snapshot.snapshot, origin: 'template' } }
+
+  it('may have one layer or two, or memory', () => {
+    const two = { ...disk, files: [rootfs, file('disk/lower.qcow2')] }
+    for (const possible of [disk, two, withMemory]) {
+      expect(() => checkTemplateHeader(possible, asked)).not.toThrow()
+    }
+  })
+
+  it.each<readonly [string, TemplateHeader | SnapshotHeader]>([
+    ['of another template', { ...disk, template: { ...template, id: randomUUID() } }],
+    ['of another workspace', { ...disk, template: { ...template, workspace_id: randomUUID() } }],
+    ['whose image has another name', { ...disk, template: { ...template, image: { ...image, name: 'base' } } }],
+    ['whose image came with the product', { ...disk, template: { ...template, image: withoutTitle(image) } }],
+    ['without a disk', { ...disk, files: [] }],
+    ['with other files', { ...disk, files: [rootfs, file('layers/0')] }],
+    ['with a larger disk than it says', { ...disk, files: [file('disk/rootfs.ext4', 65 * MIB)] }],
+    ['that is a snapshot', snapshot],
+    ['with the snapshot of a user', { ...snapshot, template }],
+    ['with the snapshot of another', { ...withMemory, snapshot: { ...withMemory.snapshot, id: randomUUID() } }],
+    ['without its memory', { ...withMemory, memory: null, snapshot: { ...withMemory.snapshot, durable: true } }],
+  ])('is refused %s', (_what, refused) => {
+    expect(() => checkTemplateHeader(refused, asked)).toThrow(MoveDamaged)
+  })
+})
+
+function withoutTitle({ title: _title, ...image }: TemplateHeader['template']['image']) {
+  return image
+}
 
 function withFile(name: string, bytes: number): MovedFile[] {
   return header.files.map((each) => (each.name === name ? file(name, bytes) : each))

@@ -1,6 +1,15 @@
-import type { MovedFile, MoveHeader, SnapshotHeader, StreamHeader } from '@offshoot/contract/move-stream'
+import type {
+  AnyHeader,
+  MovedFile,
+  MoveHeader,
+  MovedTemplate,
+  SnapshotHeader,
+  StreamHeader,
+  TemplateHeader,
+} from '@offshoot/contract/move-stream'
 import { bakeFileOf, hashOfBake, movedNameOf, MOVING } from '../../store/bakes/bake-content.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
+import { DISK } from './arriving-files.ts'
 import { SMALL_FILES } from './moving-files.ts'
 
 const MIB = 1024 ** 2
@@ -8,7 +17,12 @@ const MIB = 1024 ** 2
 const MAX_SMALL_BYTES = 32 * MIB
 const MAX_RUNS_BYTES = MIB
 const MAX_STATE_BYTES = 256 * MIB
-const OPTIONAL: ReadonlySet<string> = new Set([...SMALL_FILES, 'bake/lower.qcow2', 'bake/volumes.state'])
+const OPTIONAL: ReadonlySet<string> = new Set([
+  ...SMALL_FILES,
+  'bake/lower.qcow2',
+  'bake/volumes.state',
+  `${DISK}lower.qcow2`,
+])
 
 /** What this agent has asked for. */
 export interface Expected {
@@ -34,10 +48,13 @@ export function checkHeader(header: MoveHeader, { id, workspaceId, moveId }: Exp
  * The same for a snapshot. Without its memory, only a disk can be used that was written for that.
  * @throws MoveDamaged
  */
-export function checkSnapshotHeader(
-  header: SnapshotHeader,
-  { id, workspaceId }: Pick<Expected, 'id' | 'workspaceId'>,
-): void {
+export function checkSnapshotHeader(header: SnapshotHeader, asked: Pick<Expected, 'id' | 'workspaceId'>): void {
+  // Nothing lists the snapshot of a template that is not here.
+  if (header.snapshot.origin === 'template') throw new MoveDamaged('the stream is of a template')
+  checkSnapshot(header, asked)
+}
+
+function checkSnapshot(header: SnapshotHeader, { id, workspaceId }: Pick<Expected, 'id' | 'workspaceId'>): void {
   const { snapshot, memory } = header
   if (snapshot.id !== id || snapshot.workspace_id !== workspaceId) {
     throw new MoveDamaged('the stream is of another snapshot')
@@ -46,7 +63,39 @@ export function checkSnapshotHeader(
   checkFiles(header, namesOf(header), snapshot.memory_mb)
 }
 
-function checkFiles({ bake, files }: StreamHeader, possibleNames: readonly string[], memoryMb: number): void {
+/**
+ * The same for a template, with memory or without.
+ * @throws MoveDamaged
+ */
+export function checkTemplateHeader(
+  header: TemplateHeader | SnapshotHeader,
+  asked: Pick<Expected, 'id' | 'workspaceId'>,
+): void {
+  checkTemplate(header.template, asked)
+  if ('snapshot' in header) {
+    checkSnapshot(header, asked)
+    if (header.snapshot.origin !== 'template') throw new MoveDamaged('the stream is of a snapshot')
+    if (header.memory === null) throw new MoveDamaged('the memory of the template is missing')
+    return
+  }
+  const { memory_mb: memoryMb, disk_mb: diskMb } = header.template.image
+  const names = [`${DISK}rootfs.ext4`, `${DISK}lower.qcow2`]
+  checkFiles(header, names, memoryMb)
+  const rootfs = header.files.find(({ name }) => name === names[0])
+  if (rootfs === undefined || rootfs.bytes > diskMb * MIB) throw new MoveDamaged('impossible size of the disk')
+}
+
+function checkTemplate(template: MovedTemplate | undefined, { id, workspaceId }: Pick<Expected, 'id' | 'workspaceId'>) {
+  if (template?.id !== id || template.workspace_id !== workspaceId) {
+    throw new MoveDamaged('the stream is of another template')
+  }
+  // An image without a title came with the product, and is trusted more.
+  const { name, title } = template.image
+  if (name !== id || title === undefined) throw new MoveDamaged('the image of the template is of another one')
+}
+
+function checkFiles(header: AnyHeader, possibleNames: readonly string[], memoryMb: number): void {
+  const { files } = header
   const names = files.map(({ name }) => name)
   const possible = new Set(possibleNames)
   const isComplete = [...possible].every((name) => OPTIONAL.has(name) || names.includes(name))
@@ -55,6 +104,8 @@ function checkFiles({ bake, files }: StreamHeader, possibleNames: readonly strin
   }
   for (const file of files)
     if (!isPossible(file, memoryMb * MIB)) throw new MoveDamaged(`impossible size of ${file.name}`)
+  if (!('bake' in header)) return
+  const { bake } = header
   const ofBake = files.filter(({ name }) => bakeFileOf(name) !== null)
   if (bake.is_included && hashOfBake(ofBake) !== bake.hash) throw new MoveDamaged('the bake has another hash')
 }

@@ -3,7 +3,12 @@ import { finished } from 'node:stream/promises'
 import { join } from 'node:path'
 import type { AgentSnapshotContent } from '@offshoot/contract/agent-move'
 import { ApiError } from '@offshoot/contract/errors'
-import { MAX_MOVED_LAYERS, type MovedSnapshot, type SnapshotHeader } from '@offshoot/contract/move-stream'
+import {
+  MAX_MOVED_LAYERS,
+  type MovedSnapshot,
+  type MovedTemplate,
+  type SnapshotHeader,
+} from '@offshoot/contract/move-stream'
 import type { Checkpoint } from '../../store/checkpoints/checkpoint.ts'
 import { sealedDisk, type SnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
 import type { Host } from '../model/host.ts'
@@ -26,6 +31,8 @@ export interface SnapshotExport {
   readonly only?: 'bake' | undefined
   /** `none`: the stream lacks the memory. */
   readonly memory?: 'none' | undefined
+  /** The template whose memory and disk the snapshot has. */
+  readonly template?: MovedTemplate
 }
 
 /**
@@ -49,7 +56,7 @@ async function open(
   host: Host,
   record: SnapshotRecord,
   folder: string,
-  { have, only, memory }: SnapshotExport,
+  { have, only, memory, template }: SnapshotExport,
 ): Promise<Readable> {
   if (memory === 'none' && !record.durable) {
     throw new ApiError('invalidField', { error: 'memory=none needs a snapshot of a durable sandbox' })
@@ -66,6 +73,7 @@ async function open(
   const header: SnapshotHeader = {
     format: 1,
     snapshot: describe(record),
+    ...(template !== undefined && { template }),
     memory: isCold ? null : memoryOf(checkpoint),
     layers: record.layers.length,
     bake: { hash: bake.hash, is_included: isIncluded },

@@ -4,6 +4,7 @@ import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import { snapshotHeader, type SnapshotHeader } from '@offshoot/contract/move-stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { DISK_FORMAT, type SnapshotRecord, writeSnapshotRecord } from '../../store/snapshots/snapshot-record.ts'
+import type { Arrival } from '../model/arrivals.ts'
 import type { Host } from '../model/host.ts'
 import { ArrivingFiles } from './arriving-files.ts'
 import { checkSnapshotHeader } from './check-header.ts'
@@ -28,13 +29,24 @@ export async function importSnapshot(
   return receiveInFolder(host, asked, { body, mode: 0o700 }, async (arrival, folder) => {
     const files = new ArrivingFiles(host.store, arrival, folder, folder)
     const received = await receiveFiles(host, arrival, files, { body, schema: snapshotHeader, check })
-    const deadline = Deadline.after(KEEP_MS, `import of snapshot ${id}`, arrival.cancelling.signal)
-    const record = await keepFiles(host, { id, workspaceId }, received, folder, deadline)
-    await writeSnapshotRecord(folder, record)
-    await requireBake(host, arrival)
-    await snapshots.adopt(record, folder)
-    return record
+    return keepSnapshot(host, { id, workspaceId }, received, arrival, folder)
   })
+}
+
+/** Makes a snapshot of what has come: everything of it is on the disk when this resolves. @throws MoveDamaged */
+export async function keepSnapshot(
+  host: Host,
+  asked: { readonly id: SnapshotId; readonly workspaceId: WorkspaceId },
+  received: Received<SnapshotHeader>,
+  arrival: Arrival,
+  folder: string,
+): Promise<SnapshotRecord> {
+  const deadline = Deadline.after(KEEP_MS, `import of snapshot ${asked.id}`, arrival.cancelling.signal)
+  const record = await keepFiles(host, asked, received, folder, deadline)
+  await writeSnapshotRecord(folder, record)
+  await requireBake(host, arrival)
+  await host.store.snapshots.adopt(record, folder)
+  return record
 }
 
 /** Verifies and syncs all files, and signs the checkpoint, if there is one. */

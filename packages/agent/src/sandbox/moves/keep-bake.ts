@@ -47,14 +47,24 @@ export async function keepBake(
   await syncFolder(join(store.dir.bakes, IMPORTED))
 }
 
+const RAW = { path: ROOTFS, format: 'raw' } as const
+
 /** The layers of a bake are opened by the names in their headers. */
 async function validateDisk(disk: string, lower: string | null): Promise<void> {
-  const raw = { path: ROOTFS, format: 'raw' } as const
+  if (lower !== null) await validateLower(lower)
+  await validate(disk, lower === null ? RAW : { path: LOWER, format: 'qcow2' })
+}
+
+/** Of a bake or of a template. @throws MoveDamaged */
+export async function validateLower(lower: string): Promise<void> {
+  await validate(lower, RAW)
+}
+
+async function validate(layer: string, below: Parameters<typeof validateLayer>[1]): Promise<void> {
   try {
-    if (lower !== null) await validateLayer(lower, raw)
-    await validateLayer(disk, lower === null ? raw : { path: LOWER, format: 'qcow2' })
+    await validateLayer(layer, below)
   } catch (error) {
-    if (error instanceof UntrustedLayer) throw new MoveDamaged('the disk of the bake is invalid', { cause: error })
+    if (error instanceof UntrustedLayer) throw new MoveDamaged('a layer of the disk is invalid', { cause: error })
     throw error
   }
 }

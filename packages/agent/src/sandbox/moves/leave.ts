@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { join } from 'node:path'
 import type { AgentLeave } from '@offshoot/contract/agent-move'
 import { ApiError } from '@offshoot/contract/errors'
-import { MAX_MOVED_LAYERS, type MovedSandbox, type StreamHeader } from '@offshoot/contract/move-stream'
+import { type AnyHeader, MAX_MOVED_LAYERS, type MovedSandbox } from '@offshoot/contract/move-stream'
 import type { BakeContent } from '../../store/bakes/bake-content.ts'
 import { CheckpointDamaged } from '../../store/checkpoints/checkpoint-errors.ts'
 import type { Checkpoint } from '../../store/checkpoints/checkpoint.ts'
@@ -135,7 +135,7 @@ export async function exportSandbox(
 }
 
 /** @param files those that the header names */
-export function writeFiles(header: StreamHeader, files: readonly MovingFile[]): Readable {
+export function writeFiles(header: AnyHeader, files: readonly MovingFile[]): Readable {
   const content = new Map(files.map((file) => [file.name, file]))
   return writeMove(header, ({ name }) => {
     const file = content.get(name)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { BAKE_MISSING } from '@offshoot/contract/agent-move'
 import { ApiError } from '@offshoot/contract/errors'
-import type { SandboxId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
-import type { StreamHeader } from '@offshoot/contract/move-stream'
+import type { WorkspaceId } from '@offshoot/contract/ids'
+import type { AnyHeader, StreamHeader } from '@offshoot/contract/move-stream'
 import type { Deadline } from '@offshoot/kit/deadline'
 import type { z } from 'zod'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
@@ -16,8 +16,8 @@ import { isPresent } from '../../store/ledger/is-present.ts'
 import { MoveDamaged } from '../../store/moves/move-damaged.ts'
 import { readMove } from '../../store/moves/move-stream.ts'
 import { sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
-import type { Host } from '../model/host.ts'
-import type { Arrival } from '../model/arrivals.ts'
+import type { Host, HostStore } from '../model/host.ts'
+import type { Arrival, ArrivalId } from '../model/arrivals.ts'
 import { ArrivingFiles, BAKE } from './arriving-files.ts'
 import { keepBake } from './keep-bake.ts'
 
@@ -26,7 +26,7 @@ export const KEEP_MS = 3_600_000
 
 /** What arrives from another host. */
 export interface Arriving {
-  readonly id: SandboxId | SnapshotId
+  readonly id: ArrivalId
   readonly workspaceId: WorkspaceId
   readonly moveId: string
 }
@@ -67,37 +67,66 @@ export interface Received<Header extends StreamHeader> {
   readonly files: ArrivingFiles
 }
 
-/**
- * Reads a stream into the folder.
- * @param check throws if the header is not of what was asked for
- */
+/** A stream and what it must be. */
+export interface Incoming<Header extends AnyHeader> {
+  readonly body: Readable
+  readonly schema: z.ZodType<Header>
+  /** Throws if the header is not of what was asked for. */
+  readonly check: (header: Header) => void
+}
+
+/** Reads a stream with the state of a VM into the folder. */
 export async function receiveFiles<Header extends StreamHeader>(
+  host: Host,
+  arrival: Arrival,
+  files: ArrivingFiles,
+  incoming: Incoming<Header>,
+): Promise<Received<Header>> {
+  return receivedIn(arrival, await readFiles(host, arrival, files, incoming), files)
+}
+
+/** The header of a stream that was read, with the bake that it needs. */
+export function receivedIn<Header extends StreamHeader>(
+  { bake }: Arrival,
+  header: Header,
+  files: ArrivingFiles,
+): Received<Header> {
+  if (bake === null) throw new MoveDamaged('the stream has no bake')
+  return { header, bake, files }
+}
+
+/** Reads any stream into the folder. @returns its header */
+export async function readFiles<Header extends AnyHeader>(
   { store }: Host,
   arrival: Arrival,
   files: ArrivingFiles,
-  {
-    body,
-    schema,
-    check,
-  }: { readonly body: Readable; readonly schema: z.ZodType<Header>; readonly check: (header: Header) => void },
-): Promise<Received<Header>> {
+  { body, schema, check }: Incoming<Header>,
+): Promise<Header> {
   let header: Header | null = null
   await readMove(body, schema, {
     header: async (read) => {
       check(read)
       header = read
-      const { hash, is_included: isIncluded } = read.bake
-      const found = await store.bakeContents.find(hash)
-      if (found === null && !isIncluded) throw bakeMissing()
-      arrival.bake = found ?? `${IMPORTED}/${hash}`
-      await files.prepare(read)
+      if ('bake' in read) arrival.bake = await placeOfBake(store, read.bake)
+      await files.admit(read.disk_bytes)
+      if ('bake' in read) await files.prepare(read)
     },
     file: (file, read) => files.receive(file, read),
   })
   // The compiler does not see the assignment.
   const received = header as Header | null
-  if (received === null || arrival.bake === null) throw new MoveDamaged('the stream has no header')
-  return { header: received, bake: arrival.bake, files }
+  if (received === null) throw new MoveDamaged('the stream has no header')
+  return received
+}
+
+/** @throws ApiError 409 if it is neither here nor in the stream */
+async function placeOfBake(
+  { bakeContents }: Pick<HostStore, 'bakeContents'>,
+  { hash, is_included: isIncluded }: StreamHeader['bake'],
+): Promise<string> {
+  const found = await bakeContents.find(hash)
+  if (found === null && !isIncluded) throw bakeMissing()
+  return found ?? `${IMPORTED}/${hash}`
 }
 
 /** Verifies the bake that came with it, and gives it its place, unless this host has it. */

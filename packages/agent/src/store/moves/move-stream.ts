@@ -1,16 +1,16 @@
 /**
- * The stream of a sandbox that moves or of a snapshot, compressed as a whole with zstd:
+ * The stream of a sandbox that moves, of a snapshot or of a template, compressed as a whole with zstd:
  *
  *     "OFFMOVE1", length of the header (32 bits), header (JSON), extents of each file of the header, "OFFMOVE."
  */
 import { Readable } from 'node:stream'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import {
+  type AnyHeader,
   MAX_MOVE_HEADER_BYTES,
   MOVE_BEGIN,
   MOVE_END,
   type MovedFile,
-  type StreamHeader,
 } from '@offshoot/contract/move-stream'
 import type { z } from 'zod'
 import { ByteReader } from './byte-reader.ts'
@@ -23,7 +23,7 @@ const JOINED_BYTES = 512 * 1024
 const LEVEL = 1
 
 /** @param open the content of a file, in chunks of whole blocks of 4 KiB, except the last */
-export function writeMove(header: StreamHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): Readable {
+export function writeMove(header: AnyHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): Readable {
   const zstd = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: LEVEL } })
   const plain = Readable.from(joined(framesOf(header, open)), { objectMode: false })
   plain.once('error', (error) => zstd.destroy(error))
@@ -31,10 +31,7 @@ export function writeMove(header: StreamHeader, open: (file: MovedFile) => Async
   return plain.pipe(zstd)
 }
 
-async function* framesOf(
-  header: StreamHeader,
-  open: (file: MovedFile) => AsyncIterable<Buffer>,
-): AsyncGenerator<Buffer> {
+async function* framesOf(header: AnyHeader, open: (file: MovedFile) => AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -58,7 +55,7 @@ async function* joined(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** What to do with the parts of a stream, in this order. */
-export interface MoveReceiver<Header extends StreamHeader> {
+export interface MoveReceiver<Header extends AnyHeader> {
   header(header: Header): Promise<void>
   /** @param read calls `write` with each piece of data; everything between is zero */
   file(file: MovedFile, read: (write: (data: Buffer, at: number) => Promise<void>) => Promise<void>): Promise<void>
@@ -68,7 +65,7 @@ export interface MoveReceiver<Header extends StreamHeader> {
  * @param schema of the header
  * @throws MoveDamaged; the error of `body`; what the receiver throws
  */
-export async function readMove<Header extends StreamHeader>(
+export async function readMove<Header extends AnyHeader>(
   body: Readable,
   schema: z.ZodType<Header>,
   receiver: MoveReceiver<Header>,
@@ -98,7 +95,7 @@ export async function readMove<Header extends StreamHeader>(
 
 async function readHeader<Header>(reader: ByteReader, schema: z.ZodType<Header>): Promise<Header> {
   if ((await reader.read(MOVE_BEGIN.length)).toString('latin1') !== MOVE_BEGIN) {
-    throw new MoveDamaged('the stream is none of a sandbox or snapshot, or of another version')
+    throw new MoveDamaged('the stream is none of a host, or of another version')
   }
   const bytes = (await reader.read(4)).readUInt32BE()
   if (bytes > MAX_MOVE_HEADER_BYTES) throw new MoveDamaged('the header is too long')

@@ -1,5 +1,10 @@
 import { Readable } from 'node:stream'
-import { agentSnapshotContent, type AgentSnapshotContent, NO_SNAPSHOT } from '@offshoot/contract/agent-move'
+import {
+  agentTemplateContent,
+  type AgentTemplateContent,
+  NO_SNAPSHOT,
+  NO_TEMPLATE,
+} from '@offshoot/contract/agent-move'
 import type { AgentClient } from './agent-client.ts'
 import type { Artifact } from './artifact.ts'
 import { AgentRefused } from './agent-failure.ts'
@@ -8,9 +13,11 @@ import { lacksBake, openExport, sendImport, SourceFailed } from './stream-calls.
 
 /** Milliseconds to read a bake that was not read before. */
 const CONTENT_MS = 300_000
-/** Milliseconds without progress after which a copy is given up. The destination verifies everything after the last byte. */
-const STALLED_MS = 300_000
-
+/**
+ * Milliseconds without progress after which a copy is given up. After the last byte, the destination verifies everything,
+ * and boots a template.
+ */
+const STALLED_MS = 600_000
 /** Milliseconds to remove one. */
 const REMOVE_MS = 60_000
 
@@ -19,14 +26,15 @@ export type ArtifactSubject = Pick<Artifact, 'id' | 'kind' | 'workspace_id'> & {
 
 /** Whether a refusal says that the agent's version knows no such routes. */
 export function isTooOld(error: unknown): boolean {
-  return error instanceof AgentRefused && error.status === 404 && error.body.detail !== NO_SNAPSHOT
+  if (!(error instanceof AgentRefused) || error.status !== 404) return false
+  return error.body.detail !== NO_SNAPSHOT && error.body.detail !== NO_TEMPLATE
 }
 
-/** What an export of the snapshot has. @throws SourceFailed */
-export async function artifactContent(source: AgentClient, subject: ArtifactSubject): Promise<AgentSnapshotContent> {
+/** What an export of the artifact has. @throws SourceFailed */
+export async function artifactContent(source: AgentClient, subject: ArtifactSubject): Promise<AgentTemplateContent> {
   const call = { method: 'GET', ...callOf(subject, '/content'), timeoutMs: CONTENT_MS } as const
   try {
-    return agentSnapshotContent.parse(await source.ask(call))
+    return agentTemplateContent.parse(await source.ask(call))
   } catch (error) {
     throw failureOf(subject, error)
   }
@@ -113,7 +121,7 @@ export interface ArtifactCopy extends ArtifactImport, Pick<ArtifactParts, 'witho
 export async function copyArtifactToHost(copy: ArtifactCopy): Promise<number> {
   const { source, destination, subject, withoutMemory = false } = copy
   const { bake } = await artifactContent(source, subject)
-  const have = (await bakesOf(destination, subject.requestId)).filter((hash) => hash === bake.hash)
+  const have = (await bakesOf(destination, subject.requestId)).filter((hash) => hash === bake?.hash)
   const send = (known: readonly string[]) =>
     importArtifact(async (signal) => {
       const exported = await exportArtifact(source, subject, { have: known, withoutMemory }, signal)

@@ -21,7 +21,7 @@ export const artifactCopyById = statement<ArtifactCopyRow, [id: string]>(
 )
 
 /** SQL: the artifacts `o` of which there is to be a copy: not snapshots of forks, which end with the children. */
-const IS_COPIED = `o.is_ready and o.origin in ('user', 'backup') and not o.is_expiring`
+const IS_COPIED = `o.is_ready and o.origin in ('user', 'backup', 'built') and not o.is_expiring`
 
 /**
  * Begins copies of artifacts that have none, the oldest first. One that could not be copied just now comes later.
@@ -45,20 +45,27 @@ export const beginArtifactCopies = statement<
 )
 
 /** No row: the artifact was deleted meanwhile. */
-export const noteArtifactCopying = statement<{ id: string }, [id: string, bake: string]>(
+export const noteArtifactCopying = statement<{ id: string }, [id: string, bake: string | null]>(
   'note-artifact-copying',
   `update artifact_copies set state = 'copying', bake = $2 where id = $1 and state = 'waiting' returning id`,
 )
 
-/** Everything is in the object store. No row: the artifact was deleted meanwhile, or its bake is not there. */
-export const noteArtifactStored = statement<{ id: string }, [id: string, streamId: string, bakeStreamId: string]>(
+/**
+ * Everything is in the object store. No row: the artifact was deleted meanwhile, or its bake is not there.
+ * @param bakeStreamId `null`: it needs no bake
+ */
+export const noteArtifactStored = statement<
+  { id: string },
+  [id: string, streamId: string, bakeStreamId: string | null]
+>(
   'note-artifact-stored',
   `with bake as (
      select id from stored_streams where id = $3 and state = 'stored' for share
    ), own as (
-     update stored_streams s set state = 'stored' from bake where s.id = $2 and s.state = 'storing' returning s.id
+     update stored_streams s set state = 'stored'
+     where s.id = $2 and s.state = 'storing' and ($3::uuid is null or exists (select from bake)) returning s.id
    )
-   update artifact_copies c set state = 'stored', stored_at = now(), bake_stream_id = bake.id from bake, own
+   update artifact_copies c set state = 'stored', stored_at = now(), bake_stream_id = $3 from own
    where c.id = $1 and c.state = 'copying' returning c.id`,
 )
 
@@ -91,9 +98,9 @@ export const removeOldArtifactCopies = statement<never, []>(
 )
 
 /** For the gauge. `missing`: there is no copy yet. */
-export const countArtifactCopies = statement<{ status: string; count: number }, []>(
+export const countArtifactCopies = statement<{ status: string; count: number }, [kind: Artifact['kind']]>(
   'count-artifact-copies',
   `select coalesce(c.state, 'missing') as status, count(*) as count
    from artifacts o left join artifact_copies c on c.artifact_id = o.id and c.ended_at is null
-   where ${IS_COPIED} group by 1`,
+   where ${IS_COPIED} and o.kind = $1 group by 1`,
 )

@@ -1,5 +1,6 @@
 import { isAbandoned } from '../platform/db/abandoned.ts'
 import { statement } from '../platform/db/statement.ts'
+import type { Artifact } from './artifact.ts'
 import { isRecentlyRemoved } from './removable.ts'
 
 /** Statements about the hosts that have an artifact beside its home (`artifact.ts`). */
@@ -58,10 +59,7 @@ export const removeArtifactHost = statement<{ artifact_id: string }, [id: string
 )
 
 /** Copies that a host which is drained has beside other hosts. */
-export const copiesOnHost = statement<
-  { id: string; kind: 'snapshot'; workspace_id: string },
-  [agentId: string, limit: number]
->(
+export const copiesOnHost = statement<Pick<Artifact, 'id' | 'kind' | 'workspace_id'>, [agentId: string, limit: number]>(
   'artifact-copies-on-host',
   `select h.artifact_id as id, o.kind, h.workspace_id
    from artifact_hosts h join artifacts o on o.id = h.artifact_id
@@ -83,6 +81,8 @@ export interface ArtifactPlaces {
   readonly is_stored: boolean
   /** Hosts that were told to remove it just now, so they must not get it yet. */
   readonly leaving: string[]
+  /** It has memory, which only hosts with the accelerator of its home can restore. */
+  readonly is_bound: boolean
 }
 
 /** No row: it is gone. */
@@ -92,9 +92,9 @@ export const placesOfArtifact = statement<ArtifactPlaces, [id: string]>(
      array(select h.agent_id from artifact_hosts h where h.artifact_id = o.id and h.state = 'ready'
        order by h.created_at) as hosts,
      exists (select from artifact_copies c where c.artifact_id = o.id and c.state = 'stored') as is_stored,
-     array(select b.id from agents b where ${isRecentlyRemoved('o.id', 'b.id')}) as leaving
+     array(select b.id from agents b where ${isRecentlyRemoved('o.id', 'b.id')}) as leaving, o.is_bound
    from artifacts o join agents a on a.id = o.agent_id where o.id = $1`,
-  { notNull: ['home', 'is_missing'] },
+  { notNull: ['home', 'is_missing', 'is_bound'] },
 )
 
 /** SQL: another host that has the artifact `o`, if there is one. */
@@ -189,4 +189,14 @@ export const snapshotRowsOfAgent = statement<
    union all
    select s.id, s.workspace_id, h.state = 'ready', true, false, ${isAbandoned('h', '$3')}
    from artifact_hosts h join snapshots s on s.id = h.artifact_id where h.agent_id = $1`,
+)
+
+/** The templates that an agent should have. @param copySeconds for which a copy from another host may last */
+export const templateRowsOfAgent = statement<ReconcileRow, [agentId: string, copySeconds: number]>(
+  'template-rows-of-agent',
+  `select id, workspace_id, true as is_ready, false as is_copy, is_missing, false as is_abandoned
+   from artifacts where kind = 'template' and agent_id = $1
+   union all
+   select h.artifact_id, h.workspace_id, h.state = 'ready', true, false, ${isAbandoned('h', '$2')}
+   from artifact_hosts h join templates t on t.id = h.artifact_id where h.agent_id = $1`,
 )

@@ -23,19 +23,21 @@ export interface DrainableArtifact {
   readonly hosts: string[]
   /** Hosts that could not take it, or were told to remove it just now. */
   readonly tried: string[]
+  /** It has memory, which only hosts with the accelerator of its home can restore. */
+  readonly is_bound: boolean
 }
 
 /** The next artifacts to move from a host, the smallest first. */
 export const drainableArtifacts = statement<DrainableArtifact, [agentId: string, limit: number]>(
   'drainable-artifacts',
-  `select o.id, o.workspace_id,
+  `select o.id, o.workspace_id, o.is_bound,
      array(select h.agent_id from artifact_hosts h where h.artifact_id = o.id and h.state = 'ready') as hosts,
      array(select m.to_agent ${FAILED_ARTIFACT} and m.to_agent is not null
        union select b.id from agents b where ${isRecentlyRemoved('o.id', 'b.id')}) as tried
    from artifacts o join agents a on a.id = o.agent_id
    where a.id = $1 and ${MOVABLE_ARTIFACT} and not ${IS_ARTIFACT_MOVING} and not ${IS_ARTIFACT_TRIED}
    order by o.size_bytes, o.id limit $2`,
-  { notNull: ['id', 'workspace_id'] },
+  { notNull: ['id', 'workspace_id', 'is_bound'] },
 )
 
 /**

@@ -4,6 +4,7 @@ import {
   type AgentBuild,
   agentBuildList,
   agentTemplateList,
+  type AgentTemplateList,
   type BuildOnAgentBody,
   type TemplateOfSandboxBody,
   uploadedRootfs,
@@ -71,14 +72,7 @@ export async function cancelOnAgent(client: AgentClient, { id, workspaceId, requ
 }
 
 /** Lists the templates of all workspaces. */
-export async function listTemplates(client: AgentClient, requestId: string) {
+export async function listTemplates(client: AgentClient, requestId: string): Promise<AgentTemplateList> {
   const call = { method: 'GET', path: '/v1/templates', requestId, timeoutMs: RECORD_TIMEOUT_MS } as const
-  return agentTemplateList.parse(await client.ask(call)).templates
-}
-
-/** Idempotent. Sandboxes that were created from the template keep running. */
-export async function deleteTemplateOnAgent(client: AgentClient, of: Subject): Promise<void> {
-  const { id, workspaceId, requestId } = of
-  const path = `/v1/templates/${id}`
-  await client.ask({ method: 'DELETE', path, workspaceId, requestId, timeoutMs: CANCEL_MS })
+  return agentTemplateList.parse(await client.ask(call))
 }

@@ -34,7 +34,7 @@ export interface DrainingHost {
   readonly open: number
   /** Moves of artifacts from it that are under way. */
   readonly open_artifacts: number
-  /** Sandboxes, databases and snapshots there that are just being made. */
+  /** Sandboxes, databases, snapshots and templates there that are just being made. */
   readonly creating: number
   /** Sandboxes there of apps that leave the host. */
   readonly of_apps: number
@@ -60,7 +60,8 @@ export const drainingHosts = statement<DrainingHost, []>(
      (select count(*)::int from artifact_moves m where m.from_agent = a.id and m.finished_at is null) as open_artifacts,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and (s.status = 'creating'
         or exists (select from databases d where d.id = s.id and d.status = 'provisioning')))
-       + (select count(*)::int from snapshots s where s.agent_id = a.id and s.status = 'creating') as creating,
+       + (select count(*)::int from snapshots s where s.agent_id = a.id and s.status = 'creating')
+       + (select count(*)::int from template_builds b where b.agent_id = a.id and b.ended_at is null) as creating,
      (select count(*)::int from sandboxes s where s.agent_id = a.id and s.managed_by = 'app' and s.status <> 'failed'
         and not exists (select ${LIVE_VERSIONS} where ${IS_THERE} and p.id = s.managed_id and ${IS_STUCK})) as of_apps
    from agents a where ${isDraining('a')} and a.retired_at is null`,
@@ -153,13 +154,10 @@ export const stayingObjects = statement<StayingObject & { readonly total: number
      union all
      select 'volume', case kind when 'volume' then name else id::text end, workspace_id, 'its data is on this host' from volumes where agent_id = $1
      union all
-     select o.kind, o.id::text, o.workspace_id, (select m.reason ${FAILED_ARTIFACT}
+     select o.kind, o.name, o.workspace_id, (select m.reason ${FAILED_ARTIFACT}
        order by m.to_agent is null, m.created_at desc limit 1)
      from artifacts o join agents a on a.id = o.agent_id
      where a.id = $1 and ${MOVABLE_ARTIFACT} and not ${IS_ARTIFACT_MOVING} and ${IS_ARTIFACT_TRIED}
-     union all
-     select 'template', name, workspace_id, 'it was built on this host' from templates
-     where agent_id = $1 and workspace_id is not null
    )
    select kind, id, workspace_id, reason, (count(*) over ())::int as total from staying
    order by kind <> 'sandbox', kind, id limit $2`,

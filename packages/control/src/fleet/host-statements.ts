@@ -54,11 +54,15 @@ export const joinedHosts = statement<JoinedHostRow, []>(
 )
 
 /** How many objects of users a host has. */
-export const objectsOfHost = statement<{ sandboxes: number; volumes: number; snapshots: number }, [id: string]>(
+export const objectsOfHost = statement<
+  { sandboxes: number; volumes: number; snapshots: number; templates: number },
+  [id: string]
+>(
   'objects-of-host',
   `select (select count(*)::int from sandboxes where agent_id = $1 and status <> 'failed') as sandboxes,
      (select count(*)::int from volumes where agent_id = $1) as volumes,
-     (select count(*)::int from snapshots where agent_id = $1) as snapshots`,
+     (select count(*)::int from snapshots where agent_id = $1) as snapshots,
+     (select count(*)::int from templates where agent_id = $1) as templates`,
 )
 
 /** The host is trusted no more. No row: no such host has joined. */

@@ -230,12 +230,14 @@ export class FakeAgent {
     { id, template, snapshot_id: snapshotId, volumes = [], ...lifecycle }: CreateOnAgentBody,
     workspaceId: string,
   ): Handled {
-    const { persistent = false, idle_timeout_seconds = DEFAULT_IDLE_TIMEOUT_SECONDS } = lifecycle
-    const { visibility = 'public' } = lifecycle
+    const { persistent = false, idle_timeout_seconds = DEFAULT_IDLE_TIMEOUT_SECONDS, visibility = 'public' } = lifecycle
     this.state.lifecycles.set(id, { persistent, idle_timeout_seconds })
     const from = snapshotId ?? null
     if (from !== null && this.state.snapshots.get(from)?.workspace_id !== workspaceId) {
       return { status: 404, body: { error: 'snapshot not found' } }
+    }
+    if (from === null && !this.state.builds.offers(template, workspaceId)) {
+      return { status: 404, body: { error: 'not found', detail: `no template ${template} on this agent` } }
     }
     const refused = refuseAttachments(this.state, volumes)
     if (refused !== undefined) return refused

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { AgentBuild, BuildOnAgentBody, TemplateOfSandboxBody } from '@offshoot/contract/agent-build'
+import { isUuid } from '@offshoot/contract/ids'
 import type { Handled } from './handled.ts'
 
 const DONE = { status: 'done', stage: 'done', percent: 100, error: null } as const
@@ -17,6 +18,11 @@ export class FakeBuilds {
   readonly ofSandboxes = new Map<string, TemplateOfSandboxBody>()
   /** If set, the answer to every request to make a template from a sandbox. */
   refusal: Handled | undefined
+
+  /** Whether the agent has a template with that id or name for the workspace. */
+  offers(template: string, workspaceId: string): boolean {
+    return !isUuid(template) || this.templates.get(template) === workspaceId
+  }
 
   finish(id: string, failed?: string): void {
     const build = this.builds.get(id)
@@ -74,7 +80,7 @@ export function answerBuilds(state: FakeBuilds, { method, path, workspaceId, bod
   const [, , kind, id = '', logs] = path.split('/')
   if (kind === 'templates' && method === 'GET') {
     const templates = [...state.templates].map(([each, workspace_id]) => ({ id: each, workspace_id }))
-    return { status: 200, body: { templates } }
+    return { status: 200, body: { templates, unreadable: [] } }
   }
   if (kind === 'templates') {
     state.templates.delete(id)

@@ -1,6 +1,7 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { AgentSandbox, AgentSnapshot } from '@offshoot/contract/agent-api'
 import {
+  type AnyHeader,
   MOVE_BEGIN,
   MOVE_END,
   moveHeader,
@@ -8,6 +9,7 @@ import {
   streamHeader,
   type StreamHeader,
 } from '@offshoot/contract/move-stream'
+import type { z } from 'zod'
 
 /** The stream of a sandbox without files. */
 export function fakeStream(sandbox: AgentSandbox, moveId: string, bake: string, hasBake: boolean): Buffer {
@@ -65,7 +67,24 @@ export function fakeSnapshotStream(
   )
 }
 
-function written(header: StreamHeader): Buffer {
+/** The stream of a template without files. */
+export function fakeTemplateStream(id: string, workspaceId: string): Buffer {
+  const size = { cpu: 1, memory_mb: 512, disk_mb: 64 }
+  const commands = { start_cmd: null, ready_cmd: null }
+  const image = {
+    name: id,
+    title: 'mine',
+    version: 'a'.repeat(64),
+    ...size,
+    ...commands,
+    description: '',
+    packages: {},
+  }
+  const template = { id, workspace_id: workspaceId, image, digest: '', created_at: new Date(0).toISOString() }
+  return written({ format: 1, template, disk_bytes: 0, files: [] })
+}
+
+function written(header: AnyHeader): Buffer {
   const text = Buffer.from(JSON.stringify(header))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)
@@ -73,11 +92,14 @@ function written(header: StreamHeader): Buffer {
 }
 
 /** `null`: it is damaged. */
-export function headerOf(stream: Buffer): StreamHeader | null {
+export function headerOf<Header extends AnyHeader = StreamHeader>(
+  stream: Buffer,
+  schema: z.ZodType<Header> = streamHeader as never,
+): Header | null {
   try {
     const plain = zstdDecompressSync(stream)
     const isWhole = plain.subarray(-MOVE_END.length).toString() === MOVE_END
-    return isWhole ? streamHeader.parse(JSON.parse(plain.subarray(12, -MOVE_END.length).toString())) : null
+    return isWhole ? schema.parse(JSON.parse(plain.subarray(12, -MOVE_END.length).toString())) : null
   } catch {
     return null
   }

@@ -5,6 +5,7 @@ import { BAKE_MISSING, ONLY_HEADER } from '@offshoot/contract/agent-move'
 import { type FakeAgentState, fakeSandbox } from './fake-agent-state.ts'
 import { fakeStream, headerOf } from './fake-move-stream.ts'
 import { answerSnapshotMoves } from './fake-snapshot-moves.ts'
+import { answerTemplateMoves } from './fake-template-moves.ts'
 import { type Handled, LOST } from './handled.ts'
 
 interface Moving {
@@ -36,6 +37,7 @@ export async function answerMoves(agent: Moving, asked: Asked): Promise<Handled 
   if (url.pathname === '/v1/bakes')
     return (await agent.onMove('bakes', '')) ?? { status: 200, body: { hashes: [...state.bakes] } }
   if (kind === 'snapshots') return answerSnapshotMoves(agent, { id, action, url, workspaceId, request })
+  if (kind === 'templates') return answerTemplateMoves(agent, { id, action, workspaceId, request })
   if (kind !== 'sandboxes' || id === '') return undefined
   if (!ACTIONS.has(action)) {
     const isMoving = state.sandboxes.get(id)?.move !== undefined

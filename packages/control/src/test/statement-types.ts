@@ -110,7 +110,7 @@ export type Of_fleet_artifact_copy_statements = [
   Assert<Agreement<typeof fleet_artifact_copy_statements.unfinishedArtifactCopies, { "id": string }, [number]>>,
   Assert<Agreement<typeof fleet_artifact_copy_statements.streamsOfArtifact, { "id": string; "workspace_id": string; "chunks": number; "bake": string | null }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_copy_statements.removeOldArtifactCopies, {  }, []>>,
-  Assert<Agreement<typeof fleet_artifact_copy_statements.countArtifactCopies, { "status": Computed<string>; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof fleet_artifact_copy_statements.countArtifactCopies, { "status": Computed<string>; "count": Computed<number> }, [string]>>,
 ]
 
 export type Of_fleet_artifact_host_statements = [
@@ -120,7 +120,7 @@ export type Of_fleet_artifact_host_statements = [
   Assert<Agreement<typeof fleet_artifact_host_statements.setArtifactHostReady, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.removeArtifactHost, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.copiesOnHost, { "id": string; "kind": string; "workspace_id": string }, [string, number]>>,
-  Assert<Agreement<typeof fleet_artifact_host_statements.placesOfArtifact, { "home": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "is_missing": boolean; "hosts": Computed<readonly string[]>; "is_stored": Computed<boolean>; "leaving": Computed<readonly string[]> }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.placesOfArtifact, { "home": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "is_missing": boolean; "hosts": Computed<readonly string[]>; "is_stored": Computed<boolean>; "leaving": Computed<readonly string[]>; "is_bound": boolean }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.leaveArtifacts, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.leaveMissingArtifact, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.changeHome, { "id": string }, [string, string, string]>>,
@@ -128,10 +128,11 @@ export type Of_fleet_artifact_host_statements = [
   Assert<Agreement<typeof fleet_artifact_host_statements.noteMissing, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.noteFound, {  }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.snapshotRowsOfAgent, { "id": Computed<string>; "workspace_id": Computed<string>; "is_ready": Computed<boolean>; "is_copy": Computed<boolean>; "is_missing": Computed<boolean>; "is_abandoned": Computed<boolean> }, [string, number, number]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.templateRowsOfAgent, { "id": Computed<string>; "workspace_id": Computed<string>; "is_ready": Computed<boolean>; "is_copy": Computed<boolean>; "is_missing": Computed<boolean>; "is_abandoned": Computed<boolean> }, [string, number]>>,
 ]
 
 export type Of_fleet_artifact_move_statements = [
-  Assert<Agreement<typeof fleet_artifact_move_statements.drainableArtifacts, { "id": string; "workspace_id": string; "hosts": Computed<readonly string[]>; "tried": Computed<readonly string[]> }, [string, number]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.drainableArtifacts, { "id": string; "workspace_id": string; "is_bound": boolean; "hosts": Computed<readonly string[]>; "tried": Computed<readonly string[]> }, [string, number]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.beginArtifactMove, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.recordUnplacedArtifact, {  }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.openArtifactMove, { "id": string; "artifact_id": string; "workspace_id": string; "from_agent": string; "to_agent": string; "home": string | null; "kind": string | null; "origin": string | null }, [string]>>,
@@ -189,7 +190,7 @@ export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array, string, string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
-  Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number> }, [string]>>,
+  Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number>; "templates": Computed<number> }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
 ]
 
@@ -789,7 +790,7 @@ export type Of_kinds_templates_template_statements = [
   Assert<Agreement<typeof kinds_templates_template_statements.dropUnreportedTemplates, {  }, []>>,
   Assert<Agreement<typeof kinds_templates_template_statements.putTemplate, { "name": string }, [string, string, string, string, string, number, number, number, string]>>,
   Assert<Agreement<typeof kinds_templates_template_statements.removeTemplateRow, { "name": string }, [string, string]>>,
-  Assert<Agreement<typeof kinds_templates_template_statements.templateIdsOfAgent, { "id": Computed<string> }, [string]>>,
+  Assert<Agreement<typeof kinds_templates_template_statements.otherTemplateIds, { "id": Computed<string> }, [string]>>,
 ]
 
 export type Of_kinds_volumes_volume_statements = [

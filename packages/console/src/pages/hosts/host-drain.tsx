@@ -18,7 +18,7 @@ const COLUMNS: readonly Column<Staying>[] = [
   { title: 'Reason', cell: ({ reason }) => reason },
 ]
 
-/** Moves the sandboxes and snapshots of a host to other hosts, and shows how far that is and what stays. */
+/** Moves the sandboxes, snapshots and templates of a host to other hosts, and shows how far that is and what stays. */
 export function HostDrain({ host: { id, state } }: { readonly host: Host }) {
   const api = useOperator()
   const queries = useQueryClient()
@@ -28,7 +28,7 @@ export function HostDrain({ host: { id, state } }: { readonly host: Host }) {
     confirm({
       title: 'Drain this host?',
       description:
-        'Its sandboxes and databases hibernate and move to other hosts, where they wake again. Its snapshots move, too, and its apps are built there. Nothing new starts here. Volumes stay.',
+        'Its sandboxes and databases hibernate and move to other hosts, where they wake again. Its snapshots and built templates move, too, and its apps are built there. Nothing new starts here. Volumes stay.',
       action: 'Drain',
       run: async () => {
         await api.request('POST /v1/admin/hosts/{id}/drain', { path: { id } })

@@ -3,7 +3,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type { CreateSandboxBody, Egress, Visibility } from '@offshoot/contract/sandbox'
 import type { SandboxesContext } from './model/sandboxes-context.ts'
-import { type Candidate, candidates, isCandidate } from '../../fleet/placement/candidates.ts'
+import { type Candidate, candidates } from '../../fleet/placement/candidates.ts'
 import type { Caller } from '../../platform/http/caller.ts'
 import { findFeatureSnapshot, findOwnSnapshot } from './snapshots/find-snapshot.ts'
 import { artifactNodes, type Prepare } from './artifacts/artifact-nodes.ts'
@@ -59,7 +59,7 @@ export async function bootSource(
   // The schema of the body requires one of the two.
   if (name === undefined) throw new ApiError('invalidField', { error: 'template required' })
   const template = await findTemplate(control, workspaceId, name)
-  const able = nodesOf(control, workspaceId, template)
+  const { able, prepare } = await nodesOf(control, workspaceId, template)
   const { rules } = control.fleet
   if (agentId !== null) rules.refuse(control.fleet.byId(agentId), workspaceId)
   // A volume cannot move, so only its agent can run the sandbox.
@@ -72,15 +72,21 @@ export async function bootSource(
     visibility: 'public',
     volumes,
     nodes: [first, ...rest],
+    ...(prepare && { prepare }),
   }
 }
 
-/** A built template exists only on the agent that built it. */
-function nodesOf({ fleet }: SandboxesContext, workspaceId: WorkspaceId, { name, built }: TemplateSize): Candidate[] {
-  if (built === null) return candidates(fleet.rules.allowed(fleet.agents, workspaceId), name)
-  const agent = fleet.byId(built.agentId)
-  fleet.rules.refuse(agent, workspaceId)
-  return agent !== undefined && isCandidate(agent) ? [agent] : []
+/** Every host has the global templates. A built one is brought to hosts that do not have it. */
+async function nodesOf(
+  control: SandboxesContext,
+  workspaceId: WorkspaceId,
+  { name, built }: TemplateSize,
+): Promise<{ readonly able: readonly Candidate[]; readonly prepare?: Prepare }> {
+  const { fleet } = control
+  if (built === null) return { able: candidates(fleet.rules.allowed(fleet.agents, workspaceId), name) }
+  const artifact = { id: built.id, kind: 'template', workspace_id: workspaceId, origin: 'built' } as const
+  const { nodes, prepare } = await artifactNodes(control, artifact, workspaceId, false)
+  return { able: nodes, prepare }
 }
 
 /** A snapshot determines the size; the current state of its template does not matter. */

@@ -117,7 +117,10 @@ export const sandboxes: Kind<SandboxesContext> = {
       countCopies(pool),
     )
     addStatusGauge(registry, 'offshoot_snapshot_copies', 'Copies of snapshots in the object store, by status', () =>
-      countArtifactCopies(pool),
+      countArtifactCopies(pool, 'snapshot'),
+    )
+    addStatusGauge(registry, 'offshoot_template_copies', 'Copies of templates in the object store, by status', () =>
+      countArtifactCopies(pool, 'template'),
     )
   },
 }

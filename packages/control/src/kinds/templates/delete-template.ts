@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyInstance } from 'fastify'
-import { deleteTemplateOnAgent } from '../../fleet/build-calls.ts'
+import { hostsOfArtifact } from '../../fleet/artifact-host-statements.ts'
+import { removeFromHosts } from '../../fleet/remove-from-hosts.ts'
 import type { BillingContext } from '../billing/model/billing-context.ts'
 import { callerOf } from '../../platform/http/caller.ts'
 import { removeTemplateRow, templateByName } from './template-statements.ts'
@@ -18,24 +19,13 @@ export function deleteTemplate(app: FastifyInstance, control: BillingContext): v
       const { workspaceId } = callerOf(request)
       const [row] = name.includes('\0') ? [] : await templateByName(database.pool, workspaceId, name)
       if (row === undefined) throw new ApiError('notFound')
-      const { id, agent_id: agentId } = row
-      if (id === null || agentId === null) throw new ApiError('templateGlobal')
+      const { id } = row
+      if (id === null) throw new ApiError('templateGlobal')
+      const hosts = await hostsOfArtifact(database.pool, id)
       await removeTemplateRow(database.pool, workspaceId, id)
-      // If the agent cannot be reached now, reconciliation deletes the template later.
-      await deleteOn(control, agentId, { id, workspaceId, requestId: request.id })
+      const subject = { id, kind: 'template', workspace_id: workspaceId, requestId: request.id } as const
+      await removeFromHosts(control, hosts, subject)
       return reply.code(204).send()
     },
-  })
-}
-
-async function deleteOn(
-  { fleet, log }: BillingContext,
-  agentId: string,
-  of: Parameters<typeof deleteTemplateOnAgent>[1],
-) {
-  const agent = fleet.byId(agentId)
-  if (agent === undefined) return
-  await deleteTemplateOnAgent(agent.client, of).catch((error: unknown) => {
-    log.warn({ err: error, template: of.id }, 'template left to the reconciliation')
   })
 }

@@ -8,8 +8,8 @@ export interface TemplateSize {
   readonly name: string
   readonly cpu: number
   readonly memory_mb: number
-  /** Of a built template: its id on its agent, and that agent. */
-  readonly built: { readonly id: string; readonly agentId: string } | null
+  /** Of a built template: its id on the agents that have it. */
+  readonly built: { readonly id: string } | null
 }
 
 /**
@@ -30,6 +30,5 @@ export async function findTemplate(
   // PostgreSQL cannot store NUL in a text, so no template has such a name.
   const [row] = name.includes('\0') ? [] : await templateByName(control.database.pool, workspaceId, name)
   if (row === undefined) throw new ApiError('notFound', { detail: `unknown template: ${name}` })
-  const { id, agent_id: agentId } = row
-  return { ...row, built: id === null || agentId === null ? null : { id, agentId } }
+  return { ...row, built: row.id === null ? null : { id: row.id } }
 }

@@ -71,7 +71,7 @@ export const putTemplate = statement<
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
    on conflict (name, workspace_id) do update set id = excluded.id, agent_id = excluded.agent_id,
      rootfs_path = excluded.rootfs_path, size_bytes = excluded.size_bytes, cpu = excluded.cpu,
-     memory_mb = excluded.memory_mb, meta = excluded.meta, updated_at = now()
+     memory_mb = excluded.memory_mb, meta = excluded.meta, updated_at = now(), is_missing = false
    returning name`,
 )
 
@@ -80,10 +80,9 @@ export const removeTemplateRow = statement<{ name: string }, [workspaceId: strin
   'delete from templates where workspace_id = $1 and id = $2 returning name',
 )
 
-/** The ids that an agent's templates may have: those of template rows, and of builds whose rows may still follow. */
-export const templateIdsOfAgent = statement<{ id: string }, [agentId: string]>(
-  'template-ids-of-agent',
-  `select id from templates where agent_id = $1
-   union select id from template_builds where agent_id = $1 and ended_at is null
+/** The ids that an agent's templates may have beside those of the rows: those of builds, and of installed trees. */
+export const otherTemplateIds = statement<{ id: string }, [agentId: string]>(
+  'other-template-ids',
+  `select id from template_builds where agent_id = $1 and ended_at is null
    union select id from app_trees where agent_id = $1`,
 )

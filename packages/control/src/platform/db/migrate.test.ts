@@ -97,6 +97,7 @@ describe('migrate', () => {
       '0078-replaced-versions',
       '0080-snapshot-hosts',
       '0083-artifacts',
+      '0084-templates-on-hosts',
     ])
   })
 

@@ -1198,10 +1198,13 @@ create table "templates" (
   id uuid,
   agent_id text,
   updated_at timestamp(3) with time zone not null default now(),
+  is_missing boolean not null default false,
   constraint templates_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id),
   constraint templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES organization(id) ON DELETE CASCADE,
   constraint templates_name_workspace_id_key UNIQUE NULLS NOT DISTINCT (name, workspace_id)
 );
+
+CREATE UNIQUE INDEX templates_id_idx ON public.templates USING btree (id);
 
 create table "twoFactor" (
   id uuid not null default gen_random_uuid(),

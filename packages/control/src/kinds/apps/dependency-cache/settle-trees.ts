@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { AgentClient } from '../../../fleet/agent-client.ts'
-import { cancelOnAgent, deleteTemplateOnAgent, listBuilds } from '../../../fleet/build-calls.ts'
+import { removeArtifact } from '../../../fleet/artifact-calls.ts'
+import { cancelOnAgent, listBuilds } from '../../../fleet/build-calls.ts'
 import { agentOrRetired, type Remover } from '../../../fleet/agent-or-retired.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
 import {
@@ -73,7 +74,7 @@ export function oldTrees(remover: Remover): RowTask {
       const agent = await agentOrRetired(remover, agentId)
       if (agent !== null) {
         await cancelOnAgent(agent, { id, workspaceId, requestId })
-        await deleteTemplateOnAgent(agent, { id, workspaceId, requestId })
+        await removeArtifact(agent, { id, kind: 'template', workspace_id: workspaceId, requestId })
       }
       await removeTreeRow(database.pool, id)
     },

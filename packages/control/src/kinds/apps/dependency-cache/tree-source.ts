@@ -17,7 +17,7 @@ export function treeSource(
   if (size === undefined) throw new ApiError('agentUnreachable')
   const { cpu, memory_mb } = size
   return {
-    template: { name: APP_TEMPLATE, cpu, memory_mb, built: { id, agentId } },
+    template: { name: APP_TEMPLATE, cpu, memory_mb, built: { id } },
     snapshotId: null,
     egress: 'internet',
     visibility: 'public',

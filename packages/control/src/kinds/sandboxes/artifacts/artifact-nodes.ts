@@ -62,14 +62,18 @@ function isAnswered(nodes: readonly Candidate[]): boolean {
 
 function thoseThatCanGet(
   { fleet, storedStreams }: SandboxesContext,
-  { home, accelerator, qemu_version, is_stored: isStored, leaving }: ArtifactPlaces,
+  { home, accelerator, qemu_version, is_stored: isStored, leaving, is_bound }: ArtifactPlaces,
   workspaceId: WorkspaceId,
   having: readonly Candidate[],
 ): Candidate[] {
   const isGiven = isAnswered(having) || (isStored && storedStreams !== null)
   if (!isGiven) return []
   const tried = [...having.map(({ info }) => info.agent_id), ...leaving]
-  return destinations(fleet, { agent_id: home, accelerator, qemu_version }, { workspace_id: workspaceId, tried })
+  return destinations(
+    fleet,
+    { agent_id: home, accelerator, qemu_version },
+    { workspace_id: workspaceId, tried, is_bound },
+  )
 }
 
 /** As before there were copies: why its home cannot do it. */

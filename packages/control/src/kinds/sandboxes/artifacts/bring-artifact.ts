@@ -118,7 +118,11 @@ async function sendStored({ database, storedStreams }: SandboxesContext, { id }:
   const streams = storedStreams === null ? [] : await streamsOfArtifact(database.pool, id)
   const own = streams.find(({ bake: hash }) => hash === null)
   const bake = streams.find(({ bake: hash }) => hash !== null)
-  if (storedStreams === null || own === undefined || bake === undefined) return false
+  if (storedStreams === null || own === undefined) return false
+  if (bake === undefined) {
+    await importArtifact((signal) => storedStreams.read(own, signal), to)
+    return true
+  }
   const sendWith = (withBake: boolean) =>
     importArtifact(
       (signal) =>

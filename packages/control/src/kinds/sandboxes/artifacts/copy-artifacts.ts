@@ -42,7 +42,7 @@ export function planArtifactCopies({ database, fleet, config }: SandboxesContext
 }
 
 /**
- * Stores copies of artifacts in the object store (docs/internal-api.md, "Copy of a snapshot"). A copy that fails ends, and
+ * Stores copies of artifacts in the object store (docs/internal-api.md, "Copy of an artifact"). A copy that fails ends, and
  * another one begins later. One that is stored stays until its artifact is deleted, because an artifact never changes.
  */
 export function copyArtifacts(control: SandboxesContext): RowTask {
@@ -88,15 +88,16 @@ async function store(
   const { artifact_id: id, kind, workspace_id } = copy
   const subject = { id, kind, workspace_id, requestId }
   const { bake } = await artifactContent(source, subject)
-  const [copying] = await noteArtifactCopying(pool, copy.id, bake.hash)
+  const [copying] = await noteArtifactCopying(pool, copy.id, bake?.hash ?? null)
   if (copying === undefined) throw new CopyEnded(`the ${kind} was deleted`)
   const withoutMemory = comesWithoutMemory(copy)
   const open: Storing['open'] = (part) => {
-    const query = part === 'own' ? { have: [bake.hash], withoutMemory } : { have: [], only: 'bake' as const }
+    const query =
+      part === 'own' ? { have: bake === null ? [] : [bake.hash], withoutMemory } : { have: [], only: 'bake' as const }
     return exportArtifact(source, subject, query, signal)
   }
   const storing = { control, copy, streams, signal, open }
-  const ofBake = await storeBake(storing, bake.hash)
+  const ofBake = bake === null ? null : await storeBake(storing, bake.hash)
   const [stored] = await noteArtifactStored(pool, copy.id, await storeOwn(storing), ofBake)
   if (stored === undefined) throw new CopyEnded(`the ${kind} was deleted`)
 }

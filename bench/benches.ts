@@ -32,6 +32,7 @@ import { signUpToFirstExec } from './signup-benches.ts'
 import { sshFirstPrompt, sshThroughput } from './ssh-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { diskOf, templateBuild } from './template-benches.ts'
+import { templateToNewHost } from './template-move-bench.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 
@@ -119,6 +120,13 @@ export const benches: readonly Bench[] = [
   {
     names: ['wake_on_other_host_ms', 'move_with_bake_s', 'move_with_bake_mib', 'move_s', 'move_mib', 'drain_host_s'],
     run: async () => moves(),
+    withinMs: 4 * BENCH_MS,
+    isStandalone: true,
+    isOnRequest: true,
+  },
+  {
+    names: ['template_to_new_host_s'],
+    run: async () => templateToNewHost(),
     withinMs: 4 * BENCH_MS,
     isStandalone: true,
     isOnRequest: true,

@@ -308,6 +308,7 @@ AuditAction: TypeAlias = Literal[
     'host.drained',
     'sandbox.moved',
     'sandbox.recovered',
+    'database.recovered',
     'app.moved',
     'app.recovered',
     'host.updated',
@@ -549,6 +550,29 @@ class Used(TypedDict):
     disk_bytes: int | None
 
 
+class Lease(TypedDict):
+    """
+    The databases of the host run only while control renews it. `null`: they need none.
+    """
+
+    generation: int
+    """
+    Counts the leases of the host: another one begins after the end of the one before.
+    """
+    seconds: float
+    """
+    Seconds from a renewal to the end.
+    """
+    renewed_at: str
+    """
+    When control renewed it last.
+    """
+    ended_at: str | None
+    """
+    When control declared that it has ended, so that databases of the host may come up elsewhere; `null`: it has not.
+    """
+
+
 HostState: TypeAlias = Literal['ready', 'cordoned', 'draining', 'lost', 'foreign']
 """
 `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
@@ -582,7 +606,7 @@ class Stay(TypedDict):
 
 class HostDrain(TypedDict):
     """
-    How far control has moved the sandboxes and the live versions of apps of a host to other hosts.
+    How far control has moved the sandboxes, snapshots, templates and live versions of apps of a host to other hosts.
     """
 
     begun_at: str
@@ -592,17 +616,17 @@ class HostDrain(TypedDict):
     """
     left: int
     """
-    Sandboxes and apps that are still to be moved, with those that move now.
+    Sandboxes, snapshots, templates and apps that are still to be moved, with those that move now.
     """
     moving: int
     moved: int
     failed: int
     """
-    Sandboxes and apps that could not be moved. Draining again tries them again.
+    Sandboxes, snapshots, templates and apps that could not be moved. Draining again tries them again.
     """
     staying: int
     """
-    How many objects stay on the host, with the sandboxes that could not be moved.
+    How many objects stay on the host, with those that could not be moved.
     """
     stays: list[Stay]
     """
@@ -3166,6 +3190,10 @@ class Host(TypedDict):
     """
     The group of machines that fail together with this one, as operators name it.
     """
+    lease: Lease | None
+    """
+    The databases of the host run only while control renews it. `null`: they need none.
+    """
     last_heard_at: str
     """
     When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
@@ -3232,6 +3260,10 @@ class HostDetail(TypedDict):
     zone: str | None
     """
     The group of machines that fail together with this one, as operators name it.
+    """
+    lease: Lease | None
+    """
+    The databases of the host run only while control renews it. `null`: they need none.
     """
     last_heard_at: str
     """
@@ -3771,6 +3803,14 @@ class Database(TypedDict):
     """
     idle_timeout_seconds: int
     always_on: bool
+    recovered_at: str | None
+    """
+    RFC 3339: when it came back on another host after its own was lost; `null`: never.
+    """
+    recovered_until: str | None
+    """
+    RFC 3339: commits after that time may have been lost with the host; `null` with `recovered_at`.
+    """
 
 
 class CreateAppBody(TypedDict):

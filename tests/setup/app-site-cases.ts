@@ -134,7 +134,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
   it('are deleted, and their addresses are nobody’s', async () => {
     const { offshoot } = served()
     for (const { id } of [site, page]) expect((await offshoot.request('DELETE', `/v1/apps/${id}`)).status).toBe(204)
-    for (const of of [site, page])
-      await until('the end of the address', async () => (await ask('/', { of })).status === 404)
+    for (const each of [site, page])
+      await until('the end of the address', async () => (await ask('/', { of: each })).status === 404)
   })
 }

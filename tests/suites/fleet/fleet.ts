@@ -3,13 +3,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import pg from 'pg'
 import { type Answer, type Call, call } from '../../setup/http.ts'
 import { imagesDir } from '../../setup/offshoot.ts'
 import { prepareSeed } from '../../setup/seed.ts'
 import { until } from '../../setup/until.ts'
 import { Balancer } from './balancer.ts'
 import { certificateFiles, makeCertificate } from './certificate.ts'
+import { ControlRows } from './control-rows.ts'
 import { Host } from './host.ts'
 import type { Companion, Member } from './member.ts'
 import { type Machine, Network } from './network.ts'
@@ -50,6 +50,7 @@ export class Fleet {
   readonly services: Service[] = []
   readonly companions: Companion[] = []
   writers!: WriterLog
+  rows!: ControlRows
   #database!: DatabaseService
   readonly #balancers: Balancer[] = []
   readonly #options: FleetOptions
@@ -72,6 +73,7 @@ export class Fleet {
     this.writers = await WriterLog.start(address, PORTS.writers)
     await makeCertificate(this.folder)
     this.#database = await this.#startDatabase()
+    this.rows = new ControlRows(this.#database.address)
     for (const start of this.#options.companions ?? []) this.companions.push(await start(this))
     await this.#bootstrap()
     const controls = await Promise.all([1, 2].map((number) => this.#startService('control', number)))
@@ -142,18 +144,6 @@ export class Fleet {
     await this.#startHost()
   }
 
-  /** Rows of control's database. */
-  async rows<T extends object>(text: string, ...values: readonly unknown[]): Promise<T[]> {
-    const client = new pg.Client(this.#database.address)
-    client.on('error', () => undefined)
-    try {
-      await client.connect()
-      return (await client.query<T>(text, [...values])).rows
-    } finally {
-      await client.end().catch(() => undefined)
-    }
-  }
-
   async #hosts(): Promise<{ id: string; state: string }[]> {
     const { status, body, text } = await this.askAsOperator('GET', '/v1/admin/hosts')
     if (status !== 200) throw new Error(`the list of hosts answered ${status}: ${text}`)
@@ -165,6 +155,7 @@ export class Fleet {
       ...this.hosts.map((host) => () => host.destroy()),
       ...this.services.map((service) => () => service.end()),
       ...this.companions.map((companion) => () => companion.destroy()),
+      () => this.rows?.end(),
       () => this.#database?.destroy(),
       ...this.#balancers.map((balancer) => () => balancer.stop()),
       () => this.writers?.stop(),

@@ -150,16 +150,17 @@ export class Host implements Member {
 
   async destroy(): Promise<void> {
     await this.#up.end('SIGTERM')
-    const down = new Program({
-      machine: this.machine,
-      line: [this.#options.release.up, '--down', '--data-dir', this.dataDir],
-      log: this.#output,
-    })
-    down.start()
-    await until(`bin/up --down of ${this.name}`, () => !down.isRunning)
+    if ((await this.leftovers()).length > 0) await this.#endAll()
     // A disk of its own is gone afterwards.
     await cp(join(this.dataDir, 'logs'), join(this.#options.folder, 'logs'), { recursive: true })
     await this.#disk?.unmount()
+  }
+
+  async #endAll(): Promise<void> {
+    const line = [this.#options.release.up, '--down', '--data-dir', this.dataDir]
+    const down = new Program({ machine: this.machine, line, log: this.#output })
+    down.start()
+    await until(`bin/up --down of ${this.name}`, () => !down.isRunning)
   }
 }
 

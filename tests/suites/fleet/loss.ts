@@ -11,7 +11,7 @@ const COMES_BACK = `exists (select from stored_segments g where g.archive_id = d
  * to come back: a sandbox that sleeps and a snapshot by a stored copy, a database by a backup and its stored archive.
  */
 export async function endsWith(fleet: Fleet, hostId: string): Promise<string[]> {
-  const rows = await fleet.rows<{ id: string }>(
+  const rows = await fleet.rows.read<{ id: string }>(
     `select id::text from sandboxes s where agent_id = $1 and managed_by is distinct from 'database'
        and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')
      union all
@@ -29,7 +29,7 @@ export async function endsWith(fleet: Fleet, hostId: string): Promise<string[]> 
 
 /** The host of a database that would come back. */
 export async function hostOfDatabase(fleet: Fleet): Promise<string | undefined> {
-  const rows = await fleet.rows<{ agent_id: string }>(
+  const rows = await fleet.rows.read<{ agent_id: string }>(
     `select s.agent_id from databases d join sandboxes s on s.id = d.id where d.status = 'ready' and ${COMES_BACK}`,
   )
   return rows[0]?.agent_id

@@ -33,7 +33,7 @@ export class Operator implements FleetClient {
     const { fleet, history } = this.#context
     let drained: string | undefined
     const isElsewhere = async () => {
-      const [database] = await fleet.rows<{ home: string; backups: string[] }>(
+      const [database] = await fleet.rows.read<{ home: string; backups: string[] }>(
         `select s.agent_id as home, array_agg(n.agent_id) as backups from databases d join sandboxes s on s.id = d.id
            join database_backups b on b.database_id = d.id join snapshots n on n.id = b.id and n.status = 'ready'
          where d.status = 'ready' group by d.id, s.agent_id`,

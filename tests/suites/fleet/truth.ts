@@ -77,7 +77,7 @@ interface Row {
 /** Of all sandboxes: those that the API lists, and those in which control verifies backups, which it shows nobody. */
 async function rowsOf(fleet: Fleet): Promise<Row[]> {
   const listed = new Map((await allSandboxes(fleet)).map(({ id, status }) => [id, status]))
-  const rows = await fleet.rows<Row & { readonly is_hidden: boolean }>(
+  const rows = await fleet.rows.read<Row & { readonly is_hidden: boolean }>(
     `select s.id, s.status, a.retired_at is not null as is_orphan,
        exists (select from events e where e.object_id = s.id and e.type = 'recover.orphaned') as is_told,
        exists (select from sandbox_moves m where m.sandbox_id = s.id and m.backup_id is not null

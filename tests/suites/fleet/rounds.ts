@@ -35,6 +35,8 @@ export interface RoundsOptions {
   readonly losesHosts?: boolean
   /** Longest fault in milliseconds. */
   readonly longestMs?: number
+  /** Milliseconds between two operations of a client. Default: 50 */
+  readonly pauseMs?: number
   readonly log?: (line: string) => void
 }
 
@@ -131,7 +133,7 @@ export class Rounds {
     const work = [...this.#clients, sandboxes].map(async (client) => {
       while (!over.signal.aborted) {
         await client?.step()
-        await delay(PAUSE_MS)
+        await delay(this.#options.pauseMs ?? PAUSE_MS)
       }
     })
     try {

@@ -11,7 +11,7 @@ import { until } from '../../setup/until.ts'
 import { accepts } from './balancer.ts'
 import { clockFaults, diskFaults, type Fault, type Member, networkFaults } from './member.ts'
 import type { Machine } from './network.ts'
-import { Program } from './program.ts'
+import { killAll, Program } from './program.ts'
 import type { Release } from './release.ts'
 
 const AGENT_PORT = 7443
@@ -88,13 +88,7 @@ export class Host implements Member {
   /** Kills everything on the machine. Its disk stays as it is. */
   async cutPower(): Promise<void> {
     await this.#up.end()
-    // One that has just been started begins others.
-    const isOver = async () => {
-      const left = await this.#processes()
-      for (const pid of left) killed(pid)
-      return left.length === 0
-    }
-    await until(`the end of ${this.name}`, isOver)
+    await killAll(this.name, () => this.#processes())
   }
 
   async #revive(): Promise<void> {
@@ -161,13 +155,5 @@ export class Host implements Member {
     const down = new Program({ machine: this.machine, line, log: this.#output })
     down.start()
     await until(`bin/up --down of ${this.name}`, () => !down.isRunning)
-  }
-}
-
-function killed(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

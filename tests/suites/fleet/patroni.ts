@@ -13,7 +13,7 @@ import type { Fleet } from './fleet.ts'
 import { diskFaults, type Fault, type Member, networkFaults } from './member.ts'
 import type { Machine } from './network.ts'
 import type { DatabaseAddress, DatabaseService } from './postgres-server.ts'
-import { Program } from './program.ts'
+import { killAll, Program } from './program.ts'
 
 const PATRONI = '/usr/bin/patroni'
 const ETCD = '/usr/bin/etcd'
@@ -155,12 +155,7 @@ class PatroniNode implements Member {
   /** Patroni, and the server that it has started. */
   async #kill(): Promise<void> {
     await this.#program.end()
-    const isGone = async () => {
-      const left = await processesIn(join(this.#folder, 'data'))
-      for (const pid of left) process.kill(pid, 'SIGKILL')
-      return left.length === 0
-    }
-    await until('the end of the server', isGone)
+    await killAll(this.name, () => processesIn(join(this.#folder, 'data')))
   }
 }
 

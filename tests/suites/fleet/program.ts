@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
+import { until } from '../../setup/until.ts'
 import type { Machine } from './network.ts'
 
 export interface ProgramOptions {
@@ -50,5 +51,23 @@ export class Program {
     const gone = once(child, 'exit')
     child.kill(signal)
     await gone
+  }
+}
+
+/** Kills all processes that `find` finds, until there are none: one that has just been started begins others. */
+export async function killAll(what: string, find: () => Promise<readonly number[]>): Promise<void> {
+  const areGone = async () => {
+    const left = await find()
+    for (const pid of left) kill(pid)
+    return left.length === 0
+  }
+  await until(`the end of ${what}`, areGone)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

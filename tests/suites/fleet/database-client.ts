@@ -6,6 +6,8 @@ import { type ClientContext, type FleetClient, answered, READABLE_MS } from './s
 const CONNECT_MS = 20_000
 /** Milliseconds for a database to come back on another host. */
 const RECOVERED_MS = 300_000
+/** Milliseconds of commits that may be lost: a minute in the server, and what faults before have delayed. */
+const MOST_LOST_MS = 180_000
 
 interface Row {
   /** When the server was started, and its present time, in milliseconds since 1970. */
@@ -145,11 +147,10 @@ export class DatabaseClient implements FleetClient {
     const { history } = this.#context
     const survives = (value: string) => (this.#committedAt.get(value) ?? Infinity) <= untilMs
     const lost = [...this.#committedAt].filter(([value]) => !survives(value))
-    const lastMs = Math.max(untilMs, ...lost.map(([, at]) => at))
     history.restored(this.#list, survives)
-    history.note(
-      `${this.#list}: complete until ${new Date(untilMs).toISOString()}, ${Math.round(lastMs - untilMs)} ms before its last commit`,
-    )
+    const lostMs = Math.max(untilMs, ...lost.map(([, at]) => at)) - untilMs
+    history.note(`${this.#list}: complete until ${new Date(untilMs).toISOString()}, ${Math.round(lostMs)} ms are lost`)
+    if (lostMs > MOST_LOST_MS) history.flaw(`${this.#list}: the commits of ${Math.round(lostMs)} ms are lost`)
   }
 
   /** @returns the first row; `null`: nobody knows what became of it */

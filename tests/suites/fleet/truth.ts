@@ -32,7 +32,7 @@ export async function untilTrue(fleet: Fleet): Promise<void> {
 async function differences(fleet: Fleet): Promise<string[]> {
   const all = await rowsOf(fleet).catch((error: Error) => error)
   if (all instanceof Error) return [all.message]
-  const isSettled = ({ id }: { readonly id: string }) => !all.some((row) => row.id === id && row.is_recovering)
+  const isSettled = ({ id }: { readonly id: string }) => !all.some((row) => row.id === id && row.is_being_made)
   const rows = all.filter(isSettled)
   const machines = (await runningOn(fleet)).filter(isSettled)
   const manifests = (await manifestsOf(fleet)).filter(isSettled)
@@ -70,8 +70,8 @@ interface Row {
   readonly is_orphan: boolean
   /** An event says that it was orphaned. */
   readonly is_told: boolean
-  /** It is a database that is being brought back. */
-  readonly is_recovering: boolean
+  /** Control makes it, without a request of a client: it brings a database back, or verifies a backup. */
+  readonly is_being_made: boolean
 }
 
 /** Of all sandboxes: those that the API lists, and those in which control verifies backups, which it shows nobody. */
@@ -81,9 +81,9 @@ async function rowsOf(fleet: Fleet): Promise<Row[]> {
     `select s.id, s.status, a.retired_at is not null as is_orphan,
        exists (select from events e where e.object_id = s.id and e.type = 'recover.orphaned') as is_told,
        exists (select from sandbox_moves m where m.sandbox_id = s.id and m.backup_id is not null
-         and m.finished_at is null) as is_recovering,
-       exists (select from backup_proofs p where p.id = s.id) as is_hidden
-     from sandboxes s join agents a on a.id = s.agent_id`,
+         and m.finished_at is null) or (p.id is not null and s.status = 'creating') as is_being_made,
+       p.id is not null as is_hidden
+     from sandboxes s join agents a on a.id = s.agent_id left join backup_proofs p on p.id = s.id`,
   )
   const hidden = rows.filter((row) => row.is_hidden).map((row) => ({ ...row, is_told: true }))
   const shown = rows.flatMap((row) => {

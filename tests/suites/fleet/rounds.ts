@@ -170,8 +170,10 @@ export class Rounds {
     }
   }
 
-  /** Its VMs end, so its sandboxes may fail. */
+  /** Its VMs end, so its sandboxes may fail, except databases. */
   async #excuse(host: Host): Promise<void> {
     for (const id of await readdir(join(host.dataDir, 'agent/sandboxes')).catch(() => [])) this.#excused.add(id)
+    const databases = await this.#options.fleet.rows.read<{ id: string }>('select id::text from databases')
+    for (const { id } of databases) this.#excused.delete(id)
   }
 }

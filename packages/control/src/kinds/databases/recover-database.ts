@@ -4,13 +4,14 @@ import { type AgentClient, CREATE_TIMEOUT_MS } from '../../fleet/agent-client.ts
 import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
 import { agentOrNone } from '../../fleet/agent-or-none.ts'
 import { putArchived } from '../../fleet/archive-calls.ts'
-import { reasonOf } from '../../fleet/stream-calls.ts'
+import { reasonOf, SourceFailed } from '../../fleet/stream-calls.ts'
 import { commitMove, giveUpMove } from '../../fleet/move-statements.ts'
 import { look, type Subject } from '../../fleet/sandbox-calls.ts'
 import { serviceActor } from '../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../platform/audit/audit-statements.ts'
 import { transaction } from '../../platform/db/transaction.ts'
 import { sandboxLimitsOf } from '../billing/limits/sandbox-limits.ts'
+import { bringArtifact } from '../sandboxes/artifacts/bring-artifact.ts'
 import { claimDatabase } from './claim-database.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { resize } from './grow-disk.ts'
@@ -19,7 +20,10 @@ import { neededSince } from './prune-archive.ts'
 import { recover } from './recover.ts'
 import { openSecrets } from './model/secrets.ts'
 import { neededSegments, type Recovery, takeOver } from './recovery-statements.ts'
-import { replayedUntil } from './replayed-until.ts'
+import { hasReadAll, replayedUntil } from './replayed-until.ts'
+
+/** Milliseconds until the backup is on the destination. */
+const BRING_MS = 4 * 3_600_000
 
 interface Run {
   readonly control: DatabasesContext
@@ -29,8 +33,8 @@ interface Run {
 }
 
 /**
- * Brings a lost database back on another host (docs/internal-api.md): makes its VM from the disk of a backup, with the same
- * id, replays the stored WAL, and takes its own credentials. Edges let nobody in before the commit, because the sandbox is
+ * Brings a lost database back on another host (docs/internal-api.md): brings a backup there, makes the VM from
+ * its disk with the same id, replays the stored WAL, and takes its own credentials. Edges let nobody in before the commit, because the sandbox is
  * private. If anything fails, the job `move-sandbox` removes what this attempt has made, and another attempt begins.
  */
 export async function recoverDatabase(
@@ -55,11 +59,16 @@ async function bringBack(run: Run): Promise<void> {
   const agent = await agentOrNone(control, recovery.to_agent)
   if (typeof agent === 'string') throw new Error('the destination does not answer')
   if (await isThere(agent, subject)) throw new Error('an earlier run was interrupted')
+  await bringBackup(run)
   await create(run, agent)
-  await sendArchive(run, agent)
+  const names = await sendArchive(run, agent)
   const made = { id: recovery.id, workspace_id: recovery.workspace_id, agent_id: recovery.to_agent } as const
-  const last = await recover(control, made, recovery.id, 'end', subject.requestId)
+  const said = (await recover(control, made, recovery.id, 'end', subject.requestId)).trim().split('\n')
+  const [history = '', last = ''] = said.toReversed()
   const until = replayedUntil(last, recovery.created_at)
+  // What is behind a gap in the archive is in the newer backup only.
+  if (recovery.has_newer && !hasReadAll(names, history))
+    throw new Error('the archive has a gap between this backup and a newer one')
   const formerly = {
     user: databaseUser(recovery.id),
     adminToken: openSecrets(control.databaseSecrets, recovery.backup_secrets).adminToken,
@@ -68,6 +77,20 @@ async function bringBack(run: Run): Promise<void> {
   await claimDatabase(control.fleet, made, { secrets, formerly })
   await resize(control, made, recovery.disk_mb, subject.requestId)
   await commit(run, agent, until)
+}
+
+/** If an earlier run brought it, this one waits until its end is known. */
+async function bringBackup({ control, recovery, subject, signal }: Run): Promise<void> {
+  const to = control.fleet.byId(recovery.to_agent)
+  if (to === undefined) throw new Error('the destination was removed')
+  const backup = {
+    id: recovery.backup_id,
+    kind: 'snapshot',
+    workspace_id: recovery.workspace_id,
+    origin: 'backup',
+  } as const
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(BRING_MS)])
+  await bringArtifact(control, backup, to, subject.requestId, limited)
 }
 
 async function isThere(agent: AgentClient, subject: Subject): Promise<boolean> {
@@ -102,7 +125,8 @@ async function create({ control, recovery, subject }: Run, agent: AgentClient): 
   if (outcome.kind !== 'created') throw outcome.error
 }
 
-async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient): Promise<void> {
+/** @returns the files that the new archive of the database has now */
+async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient): Promise<string[]> {
   const { database, storedSegments: store } = control
   if (store === null) throw new Error('there is no object store any more')
   const segments = await neededSegments(database.pool, recovery.id, neededSince(recovery))
@@ -114,6 +138,7 @@ async function sendArchive({ control, recovery, subject, signal }: Run, agent: A
       throw new Error(`the object store: ${read.state === 'absent' ? `${name} is missing` : read.reason}`)
     await putArchived(agent, subject, { name, taken_at: takenAt.toISOString() }, read.content, signal)
   }
+  return segments.map(({ name }) => name)
 }
 
 /** The point of truth. */
@@ -135,6 +160,7 @@ async function commit({ control, recovery, subject }: Run, agent: AgentClient, u
 
 function textOf(error: unknown): string {
   if (error instanceof AgentUnreachable) return 'the destination does not answer'
+  if (error instanceof SourceFailed && error.cause instanceof Error) return error.cause.message
   if (error instanceof ApiError) return error.body.detail ?? error.message
   return error instanceof Error ? error.message : String(error)
 }

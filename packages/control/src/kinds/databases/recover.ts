@@ -18,7 +18,8 @@ const RUN = '/run/offshoot-postgres'
  * files, and the agent serves them from the archive.
  * @param from the sandbox on the same host that has the archive
  * @param target `end`: everything that the archive has, along the latest timeline
- * @returns for `end`: the time of the last transaction as the server writes it into its log; empty: there was none
+ * @returns for `end`: the last line of the newest timeline's history, which says where the recovery ended. Before it, the
+ *   time of the last transaction as the server writes it into its log, if there was one
  * @throws ApiError 409, and as the agent answers
  */
 export async function recover(
@@ -65,7 +66,8 @@ function commandFor(target: Date | 'end'): string {
   const edits = ['s/recovery_target_timeline=current/recovery_target_timeline=latest/', '/^rm -rf /s/ [$]log / /']
   const edit = `sed ${edits.map((each) => `-e '${each}'`).join(' ')} ${RECOVER} > ${script}`
   const until = `sed -n 's/.*last completed transaction was at log time //p' ${RUN}/recovery.log`
-  return `[ -e ${RUN}/held ] && ${edit} && sh ${script} '' && ${until} && rm ${RUN}/recovery.log`
+  const history = `tail -n 1 "$(ls /var/lib/postgresql/data/pg_wal/*.history | tail -n 1)"`
+  return `[ -e ${RUN}/held ] && ${edit} && sh ${script} '' && ${until} && ${history} && rm ${RUN}/recovery.log`
 }
 
 /** PostgreSQL's settings accept no abbreviated time zone such as `Z`. */

@@ -1,4 +1,4 @@
-import type { AgentId } from '@offshoot/contract/ids'
+import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import { HAS_ENDED } from '../../fleet/host-ended.ts'
 import { statement } from '../../platform/db/statement.ts'
 import type { DatabaseRow } from './model/database-row.ts'
@@ -11,28 +11,41 @@ const AGAIN_SECONDS = 30
 const IS_LOST = `d.status = 'ready' and ${HAS_ENDED}
      and exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')`
 
-/** A lost database, with its newest backup that another host has. */
-interface LostDatabase {
+/**
+ * SQL: the backup `b`, whose snapshot is `s`, may be used: the object store or a host that has not ended has it, and its
+ * verification has not failed.
+ */
+const IS_USABLE = `b.verified <> 'failed' and (
+       exists (select from artifact_copies c where c.artifact_id = s.id and c.state = 'stored')
+       or exists (select from agents a where not (${HAS_ENDED}) and a.retired_at is null
+         and ((a.id = s.agent_id and not s.is_missing) or a.id in (
+           select h.agent_id from artifact_hosts h where h.artifact_id = s.id and h.state = 'ready'))))`
+
+/** A backup from which a lost database may come back. */
+export interface UsableBackup {
   readonly id: string
-  readonly backup_id: string
-  readonly to_agent: string
+  readonly database_id: string
+  readonly workspace_id: WorkspaceId
+  /** Hosts that the database must not come back on: its own, and those that could not take it or still have a part. */
+  readonly tried: string[]
 }
 
-/** @param agents the reachable agents. @param limit of recoveries at the same time */
-export const lostDatabases = statement<LostDatabase, [agents: readonly string[], limit: number]>(
-  'lost-databases',
-  `select d.id, newest.id as backup_id, newest.agent_id as to_agent
+/**
+ * The usable backups of lost databases, those of one database after the other. With each the same data come back, so the
+ * one that has failed least comes first, and then the newest.
+ */
+export const usableBackups = statement<UsableBackup, []>(
+  'usable-backups-of-lost-databases',
+  `select b.id, d.id as database_id, d.workspace_id, a.id || array(select m.to_agent from sandbox_moves m
+       where m.sandbox_id = d.id and m.to_agent is not null and (m.left_behind is not null
+         or (m.backup_id is not null and m.state = 'failed'
+           and m.created_at > now() - interval '${AGAIN_SECONDS} seconds'))) as tried
    from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
-     cross join lateral (select b.id, s.agent_id from ${WHOLE_BACKUPS}
-       join agents h on h.id = s.agent_id and h.retired_at is null and h.lost_at is null
-       where b.database_id = d.id and b.verified <> 'failed' and s.agent_id = any($1)
-         and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.to_agent = s.agent_id
-           and (m.left_behind is not null or (m.backup_id is not null and m.state = 'failed'
-             and m.created_at > now() - interval '${AGAIN_SECONDS} seconds')))
-       order by b.taken_at desc, b.id desc limit 1) newest
-   where ${IS_LOST} and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.finished_at is null)
-   order by d.id
-   limit greatest(0, $2 - (select count(*) from sandbox_moves where backup_id is not null and finished_at is null))`,
+     join (${WHOLE_BACKUPS}) on b.database_id = d.id
+   where ${IS_LOST} and ${IS_USABLE}
+     and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.finished_at is null)
+   order by d.id, (select count(*) from sandbox_moves m
+     where m.sandbox_id = d.id and m.backup_id = b.id and m.state = 'failed'), b.taken_at desc, b.id desc`,
 )
 
 /** No row: another process has begun, or the host has not ended. */
@@ -54,20 +67,26 @@ export interface Recovery extends Pick<
   readonly move_id: string
   readonly from_agent: string
   readonly to_agent: AgentId
-  readonly backup_id: string
+  readonly backup_id: SnapshotId
   readonly taken_at: Date
   readonly created_at: Date
+  /** There is a newer one, from which the database may come back later. */
+  readonly has_newer: boolean
   /** Of the time of the backup. */
   readonly backup_secrets: Buffer
   readonly egress: 'internet' | 'none'
 }
 
+/** SQL: there is a usable backup of the database `d` that is newer than `used`. */
+const HAS_NEWER = `exists (select from ${WHOLE_BACKUPS}
+     where b.database_id = d.id and b.taken_at > used.taken_at and ${IS_USABLE})`
+
 export const openRecoveries = statement<Recovery, []>(
   'open-database-recoveries',
   `select d.id, d.workspace_id, d.size, d.secrets, d.idle_timeout_seconds, d.always_on, d.disk_mb, m.id as move_id,
-     m.from_agent, m.to_agent, m.backup_id, b.taken_at, n.created_at, b.secrets as backup_secrets, n.egress
+     m.from_agent, m.to_agent, m.backup_id, used.taken_at, n.created_at, used.secrets as backup_secrets, n.egress, ${HAS_NEWER} as has_newer
    from sandbox_moves m join databases d on d.id = m.sandbox_id
-     join database_backups b on b.id = m.backup_id join snapshots n on n.id = b.id
+     join database_backups used on used.id = m.backup_id join snapshots n on n.id = used.id
    where m.state = 'copying' and m.backup_id is not null
    order by m.created_at`,
   { notNull: ['to_agent', 'backup_id'] },
@@ -114,8 +133,7 @@ export const takeOver = statement<
 export const countLost = statement<{ status: string; count: number }, []>(
   'count-lost-databases',
   `select case when exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')
-       and exists (select from ${WHOLE_BACKUPS} join agents h on h.id = s.agent_id and h.retired_at is null
-         where b.database_id = d.id) then 'recoverable' else 'not_recoverable' end as status, count(*) as count
+       and exists (select from ${WHOLE_BACKUPS} where b.database_id = d.id and ${IS_USABLE}) then 'recoverable' else 'not_recoverable' end as status, count(*) as count
    from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
    where d.status = 'ready' and ${HAS_ENDED} group by 1`,
 )

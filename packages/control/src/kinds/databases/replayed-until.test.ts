@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { replayedUntil } from './replayed-until.ts'
+import { hasReadAll, replayedUntil } from './replayed-until.ts'
 
 const SINCE = new Date('2026-11-27T00:10:00Z')
 const until = (time: string) => replayedUntil(time, SINCE).toISOString()
@@ -18,5 +18,24 @@ describe('the end of a recovery', () => {
 
   it('is never guessed', () => {
     expect(() => until('2026-11-27 01:14:25+01')).toThrow('not a time')
+  })
+})
+
+describe('the archive of a recovery', () => {
+  const names = ['000000010000000000000001', '0000000100000000000003FF', '000000010000000100000000', '00000002.history']
+  const isRead = (position: string, of = names) => hasReadAll(of, `1\t${position}\treason\n`)
+
+  it('is read whole if the recovery has come to its last file', () => {
+    expect(['0/4000028', '0/FFFFFFF8', '1/0', '2/0'].map((position) => isRead(position))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ])
+    expect(isRead('0/10', [])).toBe(true)
+  })
+
+  it('is never guessed', () => {
+    expect(() => hasReadAll(names, '')).toThrow('has not said')
   })
 })

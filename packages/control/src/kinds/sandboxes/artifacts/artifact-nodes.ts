@@ -51,6 +51,31 @@ export async function artifactNodes(
   return { nodes: [first, ...rest], prepare }
 }
 
+/**
+ * The hosts that answer and may create from an artifact, best first: those that have it, then those that can
+ * get it ({@link bringArtifact}).
+ */
+export async function hostsForArtifact(
+  control: SandboxesContext,
+  { id, workspace_id: workspaceId, tried }: HostsAsked,
+): Promise<Candidate[]> {
+  const { database, fleet } = control
+  const [places] = await placesOfArtifact(database.pool, id)
+  if (places === undefined) return []
+  const having = havingIt(control, places)
+  const open = ranked(fleet.rules.allowed(having, workspaceId).filter((node) => isOpen(node) && isWilling(node)))
+  const all = [...open, ...thoseThatCanGet(control, places, workspaceId, having)]
+  return all.filter(({ info }) => !tried.includes(info.agent_id))
+}
+
+interface HostsAsked {
+  /** Of the artifact. */
+  readonly id: string
+  readonly workspace_id: WorkspaceId
+  /** Hosts that must not do it. */
+  readonly tried: readonly string[]
+}
+
 function havingIt({ fleet }: SandboxesContext, { home, hosts, is_missing: isMissing }: ArtifactPlaces): Candidate[] {
   const ids = isMissing ? hosts : [home, ...hosts]
   return ids.flatMap((id) => fleet.byId(id) ?? []).filter(isCandidate)

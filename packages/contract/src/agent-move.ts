@@ -98,8 +98,10 @@ export const BAKE_MISSING = 'this host does not have the bake of the sandbox'
  * Body of the agent's `POST /v1/sandboxes/{id}/settle` → 204, also if it is repeated.
  * - `stay`: the sandbox is an ordinary hibernated sandbox of this host. 404 if it is not here.
  * - `gone`: the host removes it. Its log of records does not say that the sandbox was deleted. 409 if it is not moving.
+ * - `taken`: another host has brought the durable sandbox back after the lease here had ended. The host ends its VM and puts
+ *   its folder into quarantine. 409 while the host has a lease, or needs none.
  */
-export const settleBody = z.object({ move_id: z.uuid(), outcome: z.enum(['stay', 'gone']) })
+export const settleBody = z.object({ move_id: z.uuid(), outcome: z.enum(['stay', 'gone', 'taken']) })
 export type SettleOutcome = z.infer<typeof settleBody>['outcome']
 
 /** Present while a sandbox moves. A host that it arrives at has announced nothing about it. */

@@ -106,8 +106,9 @@ export class LeaseKeeper {
 
   async #grantAnew(seconds: number) {
     const { agentId, client, pool } = this.#options
-    const { sandboxes } = await client.list(randomUUID())
-    const ids = sandboxes.map(({ id }) => id).filter(isUuid)
+    const { sandboxes, unreadable } = await client.list(randomUUID())
+    // A VM without a readable record cannot be given up, but it would run again.
+    const ids = [...sandboxes.map(({ id }) => id), ...unreadable].filter(isUuid)
     return grantAnew(pool, agentId, seconds, ids)
   }
 

@@ -63,7 +63,7 @@ function move(state: FakeAgentState, { id, step, url, workspaceId, body }: Step)
   const found = state.sandboxes.get(id)
   const moveId = url.searchParams.get('move_id') ?? ''
   if (step === 'import') return arrive(state, { id, workspaceId, url, body }, found)
-  if (found === undefined && step === 'gone') return { status: 204 }
+  if (found === undefined && (step === 'gone' || step === 'taken')) return { status: 204 }
   if (found === undefined || found.workspace_id !== workspaceId)
     return { status: 404, body: { error: 'sandbox not found' } }
   if (step === 'export') return exported(state, found, moveId, url)
@@ -118,7 +118,9 @@ function settle(
     if (move?.id === moveId) state.sandboxes.set(found.id, rest)
     return { status: 204 }
   }
-  if (move?.id !== moveId) return { status: 409, body: { error: 'conflict', detail: 'it is not moving' } }
+  const isTaken = outcome === 'taken' && state.lease.generation !== null && !state.lease.isHeld
+  if (!isTaken && (outcome === 'taken' || move?.id !== moveId))
+    return { status: 409, body: { error: 'conflict', detail: 'it is not moving' } }
   state.sandboxes.delete(found.id)
   state.archives.delete(found.id)
   return { status: 204 }

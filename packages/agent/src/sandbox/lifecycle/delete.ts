@@ -11,7 +11,7 @@ import { syncVolumes } from '../volumes/sandbox-volumes.ts'
 import { sweepLayersSoon } from '../cleanup/sweep-layers.ts'
 
 /** Milliseconds for a killed QEMU to end. */
-const KILL_MS = 10_000
+export const KILL_MS = 10_000
 
 /**
  * Deletes a sandbox. Cancels the change in progress, and runs before all waiting changes. Concurrent callers share one

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentInfo } from '@offshoot/contract/agent-api'
 import type { AgentLease } from '@offshoot/contract/agent-lease'
+import type { AgentQuarantine } from '@offshoot/contract/agent-quarantine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 
@@ -15,6 +17,9 @@ const MARGIN_MS = 1_000
 
 /** Milliseconds since the host's boot. */
 const uptimeMs = () => Math.round(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000)
+
+/** Waits until control could bring a VM up elsewhere, and a while longer. */
+const expectEnded = async (endsAtMs: number) => eventually('the end', async () => uptimeMs() > endsAtMs + 3 * MARGIN_MS)
 
 describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', { tags: ['faults'] }, () => {
   let agent: AgentProcess
@@ -64,13 +69,12 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     await eventually('writes', async () => (await size()) > before + 100)
   }
   /** When it wrote last, in milliseconds since the host's boot. */
-  async function lastWriteMs(): Promise<number> {
-    const agoMs = Date.now() - (await stat(console())).mtimeMs
+  async function lastWriteMs(path = console()): Promise<number> {
+    const agoMs = Date.now() - (await stat(path)).mtimeMs
     return uptimeMs() - agoMs
   }
-  /** Waits until control could bring it up elsewhere, and a while longer, in which it could write. */
   async function expectStopped(endsAtMs: number): Promise<void> {
-    await eventually('the end', async () => uptimeMs() > endsAtMs + 3 * MARGIN_MS)
+    await expectEnded(endsAtMs)
     expect(await lastWriteMs()).toBeLessThan(endsAtMs + MARGIN_MS)
   }
   const lease = async () =>
@@ -139,5 +143,61 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     await eventually('longer than the lease', async () => uptimeMs() > before + SHORT * 1000 + MARGIN_MS)
     await writes()
     expect((await lease()).stopped_vms).toBe(0)
+  })
+
+  it('ends stopped without having run again when another host has brought it back, and its disk stays', async () => {
+    const body = { move_id: randomUUID(), outcome: 'taken' }
+    const taken = async () => (await agent.act(id, 'settle', body)).status
+    const quarantined = async () =>
+      (await agent.call<AgentQuarantine>('GET', '/v1/quarantine', { workspace: null })).body.entries
+    await renew(LONG)
+    await startWriter()
+    await writes()
+    expect(await taken()).toBe(409)
+    const endsAtMs = await renew(SHORT)
+    await expectStopped(endsAtMs)
+    expect((await agent.vms()).length).toBe(1)
+    expect(await Promise.all([taken(), taken()])).toEqual([204, 204])
+    expect(await taken()).toBe(204)
+    expect([await agent.vms(), (await agent.list()).sandboxes, await agent.folders()]).toEqual([[], [], []])
+    const [entry] = await quarantined()
+    expect(entry).toMatchObject({
+      kind: 'sandbox',
+      id,
+      state: 'quarantined',
+      reason: 'another host has brought it back',
+    })
+    const name = entry?.entry ?? ''
+    expect(await lastWriteMs(join(agent.dataDir, 'quarantine', name, 'vm/console.log'))).toBeLessThan(
+      endsAtMs + MARGIN_MS,
+    )
+    expect(entry?.layers?.length).toBeGreaterThan(0)
+    await agent.stop('SIGKILL')
+    await agent.start()
+    await renew(LONG)
+    // Nobody can use it here by mistake: it has no record.
+    const restored = await agent.call('POST', `/v1/quarantine/${name}/restore`, { workspace: null })
+    expect([restored.status, (await agent.list()).sandboxes]).toEqual([409, []])
+    const layers = (entry?.layers ?? []).map((layer) => `${layer}.qcow2`)
+    expect(await agent.layers()).toEqual(expect.arrayContaining(layers))
+    expect((await agent.call('DELETE', `/v1/quarantine/${name}`, { workspace: null })).status).toBe(204)
+    expect(await quarantined()).toEqual([])
+  })
+
+  it('stays in quarantine if it boots cold, and its agent ends in the middle', async () => {
+    id = (await agent.created()).id
+    await makeDurable()
+    const endsAtMs = await renew(SHORT)
+    await agent.stop('SIGKILL')
+    await expectEnded(endsAtMs)
+    await agent.start()
+    expect((await agent.call<{ status: string }>('GET', `/v1/sandboxes/${id}`)).body.status).toBe('hibernated')
+    await agent.stop('SIGKILL')
+    const folder = join(agent.dataDir, 'sandboxes', id)
+    await rename(join(folder, 'manifest.json'), join(folder, 'taken.json'))
+    await agent.start()
+    expect([(await agent.list()).sandboxes, await agent.folders()]).toEqual([[], []])
+    const { entries } = (await agent.call<AgentQuarantine>('GET', '/v1/quarantine', { workspace: null })).body
+    expect(entries).toMatchObject([{ id, reason: 'another host has brought it back' }])
   })
 })

@@ -9,6 +9,15 @@ export async function removeTraces(
   sandbox: Sandbox,
   reason = 'it was deleted, or its create never succeeded',
 ): Promise<void> {
+  await forget(host, sandbox, (folder) => host.store.ledger.discardInBackground('sandbox', folder, reason))
+}
+
+/** The same, but its folder goes to quarantine. */
+export async function setAside(host: Host, sandbox: Sandbox, reason: string): Promise<void> {
+  await forget(host, sandbox, (folder) => host.store.ledger.setAside('sandbox', sandbox.id, folder, reason))
+}
+
+async function forget(host: Host, sandbox: Sandbox, remove: (folder: string) => Promise<void>): Promise<void> {
   await Promise.all([
     host.platform.cgroups?.remove(sandbox.manifest.slot),
     // Open files would prevent the removal of the folder.
@@ -16,7 +25,7 @@ export async function removeTraces(
     sandbox.events.close(),
     host.usage.forget(sandbox),
   ])
-  await host.store.ledger.discardInBackground('sandbox', host.store.dir.sandbox(sandbox.id), reason)
+  await remove(host.store.dir.sandbox(sandbox.id))
   releaseVolumes(host.store, sandbox)
   host.platform.slots.release(sandbox.manifest.slot)
   host.platform.slots.releaseParked(sandbox.manifest.home_slot ?? NO_SLOT, sandbox.id)

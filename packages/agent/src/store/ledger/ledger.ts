@@ -28,6 +28,9 @@ const BEGUN = 'begun.json'
 export const DELETED = 'deleted.json'
 /** The name of a sandbox's record when another host has it: nothing of it was deleted for its users. */
 export const MOVED = 'moved.json'
+/** The name of a sandbox's record when another host has brought it back without the last state of this one. */
+export const TAKEN = 'taken.json'
+export const TAKEN_OVER = 'another host has brought it back'
 /** The files that an unused new folder may contain. */
 const HARMLESS: ReadonlySet<string> = new Set([BEGUN, 'manifest.first.json', 'manifest.json.new'])
 
@@ -113,7 +116,7 @@ export class Ledger {
   }
 
   /** Marks an object as deleted while its folder is still in use: no later start knows it. Needs no free disk space. */
-  async strike(record: string, as: typeof DELETED | typeof MOVED = DELETED): Promise<void> {
+  async strike(record: string, as: typeof DELETED | typeof MOVED | typeof TAKEN = DELETED): Promise<void> {
     await rename(record, join(dirname(record), as)).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error
     })
@@ -170,7 +173,7 @@ export class Ledger {
     else if (names.includes(MOVED)) await this.discard(kind, folder, 'it was moved')
     else if (names.includes(BEGUN) || names.every((name) => HARMLESS.has(name)))
       await this.discard(kind, folder, 'its creation never finished')
-    else await this.setAside(kind, id, folder, 'it has no record')
+    else await this.setAside(kind, id, folder, names.includes(TAKEN) ? TAKEN_OVER : 'it has no record')
   }
 
   /** Moves an orphan to quarantine, and reports it. */

@@ -32,7 +32,7 @@ export const databases: Kind<DatabasesContext> = {
   ],
   sweeps: [removeOldVerifications],
   addMetrics(registry, { database: { pool } }) {
-    addStatusGauge(registry, 'offshoot_databases_lost', 'Databases whose host was removed, by status', () =>
+    addStatusGauge(registry, 'offshoot_databases_lost', 'Databases whose host has ended, by status', () =>
       countLost(pool),
     )
   },

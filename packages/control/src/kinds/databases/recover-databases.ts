@@ -40,12 +40,11 @@ async function beginRecoveries(control: DatabasesContext): Promise<void> {
   const begun = new Set<string>()
   for (const backup of open < MAX_AT_ONCE ? await usableBackups(pool) : []) {
     if (open >= MAX_AT_ONCE) return
-    const { id, database_id: databaseId } = backup
-    if (begun.has(databaseId)) continue
+    if (begun.has(backup.database_id)) continue
     const [best] = await hostsForArtifact(control, backup)
     // Without such a host, an older backup may be where there is one. Else the next round looks again.
     if (best === undefined) continue
-    begun.add(databaseId)
-    open += (await beginRecovery(pool, databaseId, best.info.agent_id, id)).length
+    begun.add(backup.database_id)
+    if (await beginRecovery(pool, backup, best.info.agent_id)) open += 1
   }
 }

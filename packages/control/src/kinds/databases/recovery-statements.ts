@@ -1,14 +1,21 @@
 import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
+import type pg from 'pg'
+import { retiredAgent } from '../../fleet/agent-statements.ts'
 import { HAS_ENDED } from '../../fleet/host-ended.ts'
+import { holdEndedLease } from '../../fleet/lease-statements.ts'
 import { statement } from '../../platform/db/statement.ts'
+import { transaction } from '../../platform/db/transaction.ts'
 import type { DatabaseRow } from './model/database-row.ts'
 import { WHOLE_BACKUPS } from './backup-statements.ts'
 
 /** Seconds after which a host is offered a database again that it could not take. */
 const AGAIN_SECONDS = 30
 
-/** SQL: the database `d`, whose sandbox is `s` on the agent `a`, may come back on another host. */
-const IS_LOST = `d.status = 'ready' and ${HAS_ENDED}
+/**
+ * SQL: the database `d`, whose sandbox is on the agent `a`, may come back on another host. One that is heard again gets a
+ * lease as soon as nothing comes back elsewhere.
+ */
+const IS_LOST = `d.status = 'ready' and ${HAS_ENDED} and (a.lost_at is not null or a.retired_at is not null)
      and exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')`
 
 /**
@@ -21,11 +28,16 @@ const IS_USABLE = `b.verified <> 'failed' and (
          and ((a.id = s.agent_id and not s.is_missing) or a.id in (
            select h.agent_id from artifact_hosts h where h.artifact_id = s.id and h.state = 'ready'))))`
 
+/** SQL: `m` is a move of a database from its host `a` that has not been committed. It may be ended without that host. */
+const MAY_END = `m.from_agent = a.id and m.backup_id is null and m.finished_at is null
+     and m.state in ('leaving', 'copying', 'failed')`
+
 /** A backup from which a lost database may come back. */
 export interface UsableBackup {
   readonly id: string
   readonly database_id: string
   readonly workspace_id: WorkspaceId
+  readonly from_agent: string
   /** Hosts that the database must not come back on: its own, and those that could not take it or still have a part. */
   readonly tried: string[]
 }
@@ -36,20 +48,30 @@ export interface UsableBackup {
  */
 export const usableBackups = statement<UsableBackup, []>(
   'usable-backups-of-lost-databases',
-  `select b.id, d.id as database_id, d.workspace_id, a.id || array(select m.to_agent from sandbox_moves m
+  `select b.id, d.id as database_id, d.workspace_id, a.id as from_agent, a.id || array(select m.to_agent from sandbox_moves m
        where m.sandbox_id = d.id and m.to_agent is not null and (m.left_behind is not null
          or (m.backup_id is not null and m.state = 'failed'
            and m.created_at > now() - interval '${AGAIN_SECONDS} seconds'))) as tried
    from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
      join (${WHOLE_BACKUPS}) on b.database_id = d.id
    where ${IS_LOST} and ${IS_USABLE}
-     and not exists (select from sandbox_moves m where m.sandbox_id = d.id and m.finished_at is null)
+     and not exists (select from sandbox_moves m
+       where m.sandbox_id = d.id and m.finished_at is null and not (${MAY_END}))
    order by d.id, (select count(*) from sandbox_moves m
      where m.sandbox_id = d.id and m.backup_id = b.id and m.state = 'failed'), b.taken_at desc, b.id desc`,
 )
 
+/** The drain of a lost host ends for a database that comes back elsewhere. */
+export const endMovesOfLost = statement<never, [databaseId: string]>(
+  'end-moves-of-lost-database',
+  `update sandbox_moves m set state = 'failed', reason = 'the host was lost', finished_at = now(),
+     left_behind = case m.state when 'copying' then m.to_agent else m.left_behind end
+   from agents a, databases d, sandboxes s
+   where m.sandbox_id = $1 and d.id = $1 and s.id = $1 and a.id = s.agent_id and ${MAY_END} and ${IS_LOST}`,
+)
+
 /** No row: another process has begun, or the host has not ended. */
-export const beginRecovery = statement<{ id: string }, [databaseId: string, toAgent: string, backupId: string]>(
+export const insertRecovery = statement<{ id: string }, [databaseId: string, toAgent: string, backupId: string]>(
   'begin-database-recovery',
   `insert into sandbox_moves (sandbox_id, workspace_id, from_agent, to_agent, state, bake, source_seq, backup_id)
    select d.id, d.workspace_id, a.id, $2, 'copying', '', 0, $3
@@ -57,6 +79,16 @@ export const beginRecovery = statement<{ id: string }, [databaseId: string, toAg
    where d.id = $1 and ${IS_LOST}
    on conflict do nothing returning id`,
 )
+
+/** The lease of its host cannot be granted anew meanwhile. @returns whether it has begun */
+export function beginRecovery(pool: pg.Pool, { id, database_id, from_agent }: UsableBackup, to: string) {
+  return transaction(pool, async (client) => {
+    const ended = [...(await holdEndedLease(client, from_agent)), ...(await retiredAgent(client, from_agent))]
+    if (ended.length === 0) return false
+    await endMovesOfLost(client, database_id)
+    return (await insertRecovery(client, database_id, to, id)).length > 0
+  })
+}
 
 /** A recovery that is under way: the move, what is to be made, and from which backup. */
 export interface Recovery extends Pick<

@@ -96,6 +96,7 @@ describe('migrate', () => {
       '0076-recovered-databases',
       '0078-replaced-versions',
       '0080-snapshot-hosts',
+      '0081-recoveries-after-leases',
       '0083-artifacts',
       '0084-templates-on-hosts',
     ])

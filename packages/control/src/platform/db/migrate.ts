@@ -60,6 +60,7 @@ import * as storedArchives from './migrations/0075-stored-archives.ts'
 import * as recoveredDatabases from './migrations/0076-recovered-databases.ts'
 import * as replacedVersions from './migrations/0078-replaced-versions.ts'
 import * as snapshotHosts from './migrations/0080-snapshot-hosts.ts'
+import * as recoveriesAfterLeases from './migrations/0081-recoveries-after-leases.ts'
 import * as artifacts from './migrations/0083-artifacts.ts'
 import * as templatesOnHosts from './migrations/0084-templates-on-hosts.ts'
 
@@ -126,6 +127,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0076-recovered-databases': recoveredDatabases,
   '0078-replaced-versions': replacedVersions,
   '0080-snapshot-hosts': snapshotHosts,
+  '0081-recoveries-after-leases': recoveriesAfterLeases,
   '0083-artifacts': artifacts,
   '0084-templates-on-hosts': templatesOnHosts,
 }

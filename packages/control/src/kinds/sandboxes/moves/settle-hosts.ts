@@ -68,11 +68,16 @@ export async function clean(run: MoveRun): Promise<boolean> {
   if (waitMs > 0) await delay(waitMs, undefined, { signal })
   // A host that was lost knows the stored copy, and no move.
   const isSource = move.left_behind === move.from_agent
-  const isMade = move.backup_id !== null && !isSource
-  if (agent !== 'gone' && isMade) await removeMade(run, agent)
+  const isRecovery = move.backup_id !== null
+  if (agent !== 'gone' && isRecovery) await (isSource ? takeFrom(run, agent) : removeMade(run, agent))
   else if (agent !== 'gone') await told(run, agent, 'gone', (isSource ? move.copy_id : null) ?? move.id)
   await noteCleaned(control.database.pool, move.id)
   return true
+}
+
+/** The host whose lease had ended gives up what another one has brought back. It gets no lease before. */
+async function takeFrom({ move, subject }: MoveRun, agent: AgentClient): Promise<void> {
+  await settle(agent, subject, move.id, 'taken')
 }
 
 /** What an attempt to bring a lost database back has left; not what a later attempt has made there. */

@@ -14,6 +14,7 @@ try {
     'end',
   )
   await recover(host, 'end', manifests)
+  await host.store.lease.removeFile()
   await claims?.release(() => restoreForwarding(config.run_dir))
   await host.store.events.close()
   process.exit(0)

@@ -79,6 +79,16 @@ describe("a host's lease", () => {
     expect([(await open()).isHeld, await file()]).toEqual([false, '0 this-boot\n'])
   })
 
+  it('leaves no file when its VMs are gone, and has ended at the next start', async () => {
+    const lease = await open()
+    await renew(lease)
+    await lease.removeFile()
+    await lease.removeFile()
+    expect(await file()).toBe(null)
+    expect([(await open()).isRequired, (await open()).isHeld]).toEqual([true, false])
+    await (await open({ endFile: null })).removeFile()
+  })
+
   it('has ended if nobody can tell whether one is needed', async () => {
     await writeFile(recordPath(), 'damaged')
     expect((await open()).isHeld).toBe(false)

@@ -129,6 +129,11 @@ export class HostLease {
     })
   }
 
+  /** Removes the file when no VM is left to read it. The record stays: the next start waits for another lease. */
+  async removeFile(): Promise<void> {
+    if (this.file !== null) await rm(this.file, { force: true })
+  }
+
   async #renew(challenge: string, seconds: number, generation: number): Promise<boolean> {
     const endsAtMs = this.#term.endAfter(challenge, seconds)
     if (endsAtMs === null) return false

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -52,9 +53,14 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     await rm(store, { recursive: true })
   })
 
-  const asOperator = async (method: string, path: string) => {
+  const asOperator = async (method: string, path: string, body?: object) => {
     const { base_url: url, operator_key: key } = first.credentials
-    return call(method, url + path, { headers: { authorization: `Bearer ${key}` } })
+    return call(method, url + path, { headers: { authorization: `Bearer ${key}` }, ...(body && { body }) })
+  }
+  const authority = async () => (await asOperator('GET', '/v1/admin/hosts/authority')).body
+  const isReplaced = async () => {
+    const { step, waiting } = await authority()
+    return step === 'settled' && waiting === 0
   }
   const makeToken = async () => (await asOperator('POST', '/v1/admin/hosts/tokens')).body.token as string
   const member = async () => JSON.parse(await readFile(hostFiles(dataLayout(second.dataDir, '/')).record, 'utf8'))
@@ -121,6 +127,38 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect(await readFile(files.identity, 'utf8')).not.toBe(before)
     await until('the agent to take it', async () => (await agentLog()).includes('certificate of this host renewed'))
     expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
+  })
+
+  it('works on while the authority is replaced, and trusts the new one alone', async () => {
+    const { current: old } = await authority()
+    expect((await asOperator('POST', '/v1/admin/hosts/authority/rotate')).status).toBe(202)
+    await until('the new authority', isReplaced, 180_000)
+    const trusted = await readFile(hostFiles(dataLayout(second.dataDir, '/')).authority, 'utf8')
+    const { fingerprint256 } = new X509Certificate(trusted)
+    expect(trusted.match(/BEGIN CERTIFICATE/g)).toHaveLength(1)
+    const { current } = await authority()
+    expect(fingerprint256.replaceAll(':', '').toLowerCase()).toBe(current.sha256)
+    expect(current.sha256).not.toBe(old.sha256)
+    expect((await first.exec(sandbox, 'echo replaced')).stdout).toBe('replaced\n')
+    await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
+  })
+
+  it('joins again with its data if the authority was replaced while it was away', async () => {
+    await second.stop()
+    expect((await asOperator('POST', '/v1/admin/hosts/authority/rotate')).status).toBe(202)
+    for (const reason of ['one', 'two'])
+      expect((await asOperator('POST', '/v1/admin/hosts/authority/advance', { reason })).status).toBe(202)
+    expect((await authority()).step).toBe('settled')
+    const { host_id: id } = await member()
+    expect(await second.up('--join', second.controlUrl, '--token', await makeToken())).toBe(1)
+    expect(second.output).toContain('a host that joins again needs a token that was made for it')
+    const { body } = await asOperator('POST', '/v1/admin/hosts/tokens', { host_id: id })
+    expect(await second.up('--join', second.controlUrl, '--token', body.token)).toBe(null)
+    await until('the sandbox', async () => {
+      const answer = await first.request('POST', `/v1/sandboxes/${sandbox}/exec`, { body: { cmd: 'echo again' } })
+      return answer.status === 200 && answer.body.stdout === 'again\n'
+    })
+    await until('the host to use the new authority', isReplaced, 180_000)
   })
 
   it(

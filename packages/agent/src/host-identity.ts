@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:tls'
 import type { AgentConfig } from '@offshoot/contract/process-config'
-import { TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
+import { replaceIdentity, type TlsIdentity } from '@offshoot/kit/mutual-tls'
 import type { Logger } from 'pino'
 
 /** Milliseconds between two looks at the files, which the supervisor replaces long before the certificate expires. */
@@ -27,8 +27,11 @@ export class HostIdentity {
     return this.#current
   }
 
-  /** Gives new connections the certificate that the files contain. Keeps the old one while they cannot be used. */
-  keep(server: Pick<Server, 'setSecureContext'>, log: Logger, stopped: AbortSignal): void {
+  /**
+   * Gives new connections the certificate that the files contain, and ends those of authorities that they do not
+   * contain any more. Keeps the old ones while they cannot be used.
+   */
+  keep(server: Server, log: Logger, stopped: AbortSignal): void {
     const timer = setInterval(() => {
       this.#refresh(server, log).catch((error: unknown) =>
         log.error({ err: error }, 'certificate of this host not read'),
@@ -37,10 +40,10 @@ export class HostIdentity {
     stopped.addEventListener('abort', () => clearInterval(timer), { once: true })
   }
 
-  async #refresh(server: Pick<Server, 'setSecureContext'>, log: Logger): Promise<void> {
+  async #refresh(server: Server, log: Logger): Promise<void> {
     const latest = await read(this.#paths)
     if (latest.cert === this.#current.cert && latest.ca === this.#current.ca) return
-    server.setSecureContext({ ...latest, ...TLS_OPTIONS })
+    replaceIdentity(server, latest)
     this.#current = latest
     log.info('certificate of this host renewed')
   }

@@ -42,6 +42,8 @@ export const auditAction = z.enum([
   /** An operator drains the sandbox's host, so it is on another host from now on. */
   'sandbox.moved',
   'sandbox.recovered',
+  /** An operator drains the snapshot's host, so it belongs to another host from now on. */
+  'snapshot.moved',
   /** The database's host was lost, so it is on another host from now on. Commits after `until` may be missing. */
   'database.recovered',
   /** An operator drains the host of the app, or that host or the VM is lost: a version of another host serves now. */
@@ -51,6 +53,12 @@ export const auditAction = z.enum([
   'host.updated',
   /** Belongs to no workspace. The target is the version of the new sealing key. */
   'keys.rotated',
+  /**
+   * Belong to no workspace: a new authority of the fleet, and the next step of its rotation, with an operator's reason if
+   * nobody was waited for any longer. The target is the version that the fleet uses from then on.
+   */
+  'authority.rotation_begun',
+  'authority.advanced',
   /** Belongs to no workspace. The target is the id of the account, which names nobody any more. */
   'account.deleted',
   /** The target is the fingerprint of the key. */
@@ -69,6 +77,7 @@ export type AuditAction = z.infer<typeof auditAction>
 /** What the target of an entry is. */
 export const auditTargetKind = z.enum([
   'app',
+  'authority',
   'build',
   'database',
   'host',

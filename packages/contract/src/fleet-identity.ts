@@ -18,3 +18,11 @@ const HOST_NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.host\.offshoo
 export function hostIdOf(name: string): string | null {
   return HOST_NAME.exec(name)?.[1] ?? null
 }
+
+/**
+ * The version of what the fleet trusted when a certificate was issued, which is the organizational unit in its subject.
+ * 0: an earlier version of control issued it.
+ */
+export function trustVersionOf({ subject }: { readonly subject: string }): number {
+  return Number(/^OU=(\d+)$/m.exec(subject)?.[1] ?? 0)
+}

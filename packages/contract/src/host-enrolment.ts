@@ -16,6 +16,9 @@ export const HOST_JOIN_PATH = '/internal/hosts/join'
  */
 export const HOST_CERTIFICATE_PATH = '/internal/hosts/certificate'
 
+/** `GET`, without a credential, returns the `trustVersion` that a host's certificate should have. */
+export const HOST_VERSION_PATH = '/internal/hosts/version'
+
 export const RENEWAL_AUDIENCE = 'offshoot-control'
 
 /** Seconds for which a token of a renewal is valid. */
@@ -33,6 +36,8 @@ export const joinBody = z.strictObject({
   /** As an operator could set them later. */
   labels: optional(hostLabels('labels')),
   zone: optional(hostZone('zone')),
+  /** Of a host that joins again. The token must be for it. */
+  host_id: optional(z.uuid()),
 })
 
 export const joinedHost = z.object({

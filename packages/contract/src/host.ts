@@ -131,6 +131,12 @@ export const removeHostQuery = z.strictObject({
   reason: z.string().trim().min(1).max(500).optional(),
 })
 
+/** Body of `POST /v1/admin/hosts/tokens`, which may be absent. */
+export const hostTokenBody = z.strictObject({
+  /** A host that has joined. With the token it joins again, with its data, because control refuses its certificate. */
+  host_id: optional(z.string()),
+})
+
 /** Answer of `POST /v1/admin/hosts/tokens`. */
 export const hostToken = z.object({
   /** For `bin/up --join`. Only this answer contains it. It lets one host join. */

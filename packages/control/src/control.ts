@@ -143,7 +143,7 @@ export async function startControl(
     answers: new Seal(keyring, 'answers'),
     fleet,
     fleetAuthority,
-    joinedHosts: new JoinedHosts({ pool, seal: fleetSeal, authority: fleetAuthority, fleet }),
+    joinedHosts: new JoinedHosts({ pool, seal: fleetSeal, authority: fleetAuthority, fleet, lock }),
     fleetSeal,
     locations: new SandboxLocations(pool, notifications),
     held,

@@ -11,6 +11,7 @@ import {
   type Peer,
   peerConnector,
   peerNameOf,
+  replaceIdentity,
   resetConnection,
   TLS_OPTIONS,
 } from './mutual-tls.ts'
@@ -24,6 +25,8 @@ async function identityOf(authority: CertificateAuthority, name: string, seconds
   const cert = await authority.sign(await certificateRequest(key), name, seconds)
   return { cert, key, ca: trusted.certificate }
 }
+
+const trusting = async (ca: string, ...of: Parameters<typeof identityOf>) => ({ ...(await identityOf(...of)), ca })
 
 /** The error of a connection for a pool. */
 function resultOf(peer: Peer): Promise<unknown> {
@@ -74,11 +77,21 @@ describe('TLS in which both sides have a certificate', () => {
     port: (server.address() as AddressInfo).port,
     tls: { identity, name },
   })
-  const open = async (tls: MutualTls, name?: string) => {
+  const ask = (tls: MutualTls, name?: string) => {
     const socket = connectToPeer(peer(tls, name), HALF_OPEN)
     socket.write('GET / HTTP/1.1\r\nhost: host\r\nconnection: Upgrade\r\nupgrade: test\r\n\r\n')
+    return socket
+  }
+  const open = async (tls: MutualTls, name?: string) => {
+    const socket = ask(tls, name)
     await once(socket, 'data')
     return socket
+  }
+  /** Whether the server ends the connection without an answer. */
+  const isRefused = async (tls: MutualTls) => {
+    const socket = ask(tls)
+    const closed = await Promise.race([once(socket, 'error').then(() => ''), text(socket).catch(() => '')])
+    return closed === ''
   }
 
   it('lets each direction end alone', async () => {
@@ -111,10 +124,7 @@ describe('TLS in which both sides have a certificate', () => {
       await mutualTls(foreign, 'control.example', 3600, authority),
       await mutualTls(authority, 'control.example', -60),
     ]) {
-      const socket = connectToPeer(peer(caller), HALF_OPEN)
-      socket.write('GET / HTTP/1.1\r\nhost: host\r\nconnection: Upgrade\r\nupgrade: test\r\n\r\n')
-      const closed = await Promise.race([once(socket, 'error').then(() => 'error'), text(socket).catch(() => 'error')])
-      expect(['error', '']).toContain(closed)
+      expect(await isRefused(caller)).toBe(true)
     }
     expect(accepted).toEqual([])
   })
@@ -142,5 +152,65 @@ describe('TLS in which both sides have a certificate', () => {
     server.setSecureContext({ ...(await identityOf(authority, 'renewed.example')), ...TLS_OPTIONS })
     await expect(open(tls)).rejects.toThrow(/altnames/)
     expect((await open(tls, 'renewed.example')).destroyed).toBe(false)
+  })
+
+  describe('while the authority is replaced', () => {
+    let next: CertificateAuthority
+    let both: string
+
+    beforeEach(async () => {
+      // The name is the same. The keys tell the authorities apart.
+      next = await CertificateAuthority.open(await makeAuthority('Test'))
+      both = authority.certificate + next.certificate
+    })
+
+    it('trusts both, and each side may have a certificate of either', async () => {
+      for (const ofServer of [authority, next]) {
+        replaceIdentity(server, await trusting(both, ofServer, 'host.example'))
+        for (const ofCaller of [authority, next]) {
+          const caller = new MutualTls()
+          caller.set(await trusting(both, ofCaller, 'control.example'))
+          expect((await open(caller)).destroyed).toBe(false)
+        }
+      }
+    })
+
+    it('ends the connections of callers with a certificate of the old one, and no others', async () => {
+      replaceIdentity(server, await trusting(both, next, 'host.example'))
+      const [old, renewed] = [new MutualTls(), new MutualTls()]
+      old.set(await trusting(both, authority, 'control.example'))
+      renewed.set(await trusting(both, next, 'control.example'))
+      const [cut, kept] = [await open(old), await open(renewed)]
+      const failed = once(cut, 'error')
+      replaceIdentity(server, await trusting(next.certificate, next, 'host.example'))
+      expect((await failed)[0]).toMatchObject({ code: 'ECONNRESET' })
+      expect(kept.destroyed).toBe(false)
+      expect(await isRefused(old)).toBe(true)
+      expect((await open(renewed)).destroyed).toBe(false)
+    })
+
+    it('ends the connections to servers with a certificate of the old one, and no others', async () => {
+      replaceIdentity(server, await trusting(both, authority, 'host.example'))
+      const tls = new MutualTls()
+      tls.set(await trusting(both, next, 'control.example'))
+      const cut = await open(tls)
+      replaceIdentity(server, await trusting(both, next, 'host.example'))
+      const kept = await open(tls)
+      const failed = once(cut, 'error')
+      tls.set(await trusting(next.certificate, next, 'control.example'))
+      expect((await failed)[0]).toMatchObject({ code: 'ECONNABORTED' })
+      expect(kept.destroyed).toBe(false)
+      replaceIdentity(server, await trusting(both, authority, 'host.example'))
+      await expect(open(tls)).rejects.toThrow(/certificate/)
+    })
+
+    it('ends a connection whose handshake began before', async () => {
+      replaceIdentity(server, await trusting(both, authority, 'host.example'))
+      const tls = new MutualTls()
+      tls.set(await trusting(both, next, 'control.example'))
+      const socket = connectToPeer(peer(tls), HALF_OPEN)
+      tls.set(await trusting(next.certificate, next, 'control.example'))
+      expect((await once(socket, 'error'))[0]).toMatchObject({ code: 'ECONNABORTED' })
+    })
   })
 })

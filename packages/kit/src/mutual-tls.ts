@@ -2,10 +2,18 @@
  * TLS between processes of one fleet, in which both sides present a certificate of the same authority. A certificate has
  * one DNS name, which names a role and not an address.
  */
+import type { X509Certificate } from 'node:crypto'
 import { connect, type Server as NetServer, type Socket } from 'node:net'
-import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
+import {
+  connect as connectTls,
+  createSecureContext,
+  type SecureContext,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls'
+import { certificatesIn, isIssuedBy } from './issued-certificates.ts'
 
-/** In PEM: what a process presents, and the authority that it trusts. */
+/** In PEM: what a process presents, and the authorities that it trusts, one after the other. */
 export interface TlsIdentity {
   readonly cert: string
   readonly key: string
@@ -26,12 +34,56 @@ export class NoIdentity extends Error {
   }
 }
 
+/** The connections of a process, each of which ends when the authority of its other side is trusted no more. */
+class TrustedPeers {
+  readonly #end: (socket: TLSSocket) => void
+  readonly #open = new Set<TLSSocket>()
+  #authorities: readonly X509Certificate[] | null = null
+
+  constructor(end: (socket: TLSSocket) => void) {
+    this.#end = end
+  }
+
+  /** @param ca PEM. Trusts these authorities alone from now on. */
+  trust(ca: string): void {
+    this.#authorities = certificatesIn(ca)
+    for (const socket of this.#open) this.#endUntrusted(socket)
+  }
+
+  /** @param isVerified the handshake has just verified the other side with the authorities that are trusted now */
+  add(socket: TLSSocket, isVerified = false): void {
+    this.#open.add(socket)
+    socket.once('close', () => this.#open.delete(socket))
+    if (!isVerified) this.#endUntrusted(socket)
+  }
+
+  #endUntrusted(socket: TLSSocket): void {
+    const certificate = socket.getPeerX509Certificate()
+    if (this.#authorities === null || (certificate && isIssuedBy(certificate, this.#authorities))) return
+    this.#end(socket)
+  }
+}
+
+/** The authority of the other side has been replaced while the connection was open. */
+class AuthorityReplaced extends Error {
+  override readonly name = 'AuthorityReplaced'
+  readonly code = 'ECONNABORTED'
+
+  constructor() {
+    super('the authority of the other side is trusted no more')
+  }
+}
+
 /** The identity of this process. New connections use the one that was set last. */
 export class MutualTls {
+  /** Not with a reset: undici would find its socket closed before it hears of the error. */
+  readonly peers = new TrustedPeers((socket) => socket.destroy(new AuthorityReplaced()))
   #context: SecureContext | null = null
 
+  /** Ends connections to those whose authority is not among the trusted ones any more. */
   set(identity: TlsIdentity): void {
     this.#context = createSecureContext({ ...identity, ...TLS_OPTIONS })
+    this.peers.trust(identity.ca)
   }
 
   /** @throws NoIdentity before the first certificate */
@@ -75,6 +127,7 @@ export function connectToPeer({ host, port, tls }: Peer, { allowHalfOpen }: Conn
     ALPNProtocols: ['http/1.1'],
   })
   carriers.set(socket, carrier)
+  socket.once('secureConnect', () => tls.identity.peers.add(socket, tls.identity.context === context))
   carrier.once('error', (error) => socket.destroy(error))
   // Node does not close a given connection with the TLS socket above it.
   socket.once('close', () => carrier.destroy())
@@ -117,12 +170,23 @@ function neverSent(cause: Error): Error {
   return Object.assign(new Error(cause.message, { cause }), { code: 'UND_ERR_CONNECT_TIMEOUT' })
 }
 
+const admitted = new WeakMap<NetServer, TrustedPeers>()
+
+/** Replaces what a server presents and trusts. Ends connections of those whose authority is not trusted any more. */
+export function replaceIdentity(server: NetServer & Pick<TlsServer, 'setSecureContext'>, identity: TlsIdentity): void {
+  server.setSecureContext({ ...identity, ...TLS_OPTIONS })
+  admitted.get(server)?.trust(identity.ca)
+}
+
 /**
  * Closes every connection whose certificate has none of these names. Each direction of the others can end alone, as
  * without TLS.
  */
 export function admitPeers(server: NetServer, names: readonly string[]): void {
   const accepted = new Map<string, Socket>()
+  // The other side must not take its connection for a complete one.
+  const peers = new TrustedPeers(resetConnection)
+  admitted.set(server, peers)
   server.on('connection', (carrier: Socket) => {
     const key = keyOf(carrier)
     accepted.set(key, carrier)
@@ -139,6 +203,7 @@ export function admitPeers(server: NetServer, names: readonly string[]): void {
     socket.allowHalfOpen = true
     const carrier = accepted.get(keyOf(socket))
     if (carrier !== undefined) carriers.set(socket, carrier)
+    peers.add(socket)
   })
 }
 

@@ -9,6 +9,7 @@
  */
 import { stat } from 'node:fs/promises'
 import type { UpArguments } from './base/arguments.ts'
+import type { JoinArguments } from './base/join-arguments.ts'
 import { canAccess } from './base/can-access.ts'
 import { baseUrl, HOST } from './config/configuration.ts'
 import type { Access } from './config/credentials.ts'
@@ -23,8 +24,10 @@ import { checkResources, SETUP_NEEDS, START_NEEDS } from './host/resources.ts'
 import { imageSteps } from './images/image-steps.ts'
 import { isAnyMissing } from './images/run-steps.ts'
 import type { Step } from './images/step.ts'
+import { JoinRefused } from './join/ask-control.ts'
 import { enrol } from './join/enrol.ts'
 import { type Membership, readMembership } from './join/membership.ts'
+import { renewCertificate } from './join/renew.ts'
 import { GuestNamespace } from './rootless/guest-namespace.ts'
 import { isRootless } from './rootless/requirements.ts'
 import { readyLines } from './ready-lines.ts'
@@ -76,11 +79,30 @@ export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSigna
 /** `null`: the directory holds a whole service, not a host that has joined one. @throws {SetupFailure} */
 async function membershipFor(args: UpArguments, layout: DataLayout, stop: AbortSignal): Promise<Membership | null> {
   const member = await readMembership(layout)
-  if (args.join === null || member?.control_url === args.join.url) return member
+  if (args.join === null) return member
+  if (member?.control_url === args.join.url) return rejoinIfRefused(layout, args.join, member, stop)
   if (member !== null) throw new SetupFailure(`${layout.dir} has joined ${member.control_url}.`)
   if (await canAccess(layout.postgres))
     throw new SetupFailure(`${layout.dir} holds a service of its own: join with another --data-dir.`)
   return enrol(layout, args.join, stop)
+}
+
+/** A host that control refuses joins again if the token is for it. It keeps its id and its data. */
+async function rejoinIfRefused(
+  layout: DataLayout,
+  join: JoinArguments,
+  member: Membership,
+  stop: AbortSignal,
+): Promise<Membership> {
+  if (join.token === null) return member
+  try {
+    await renewCertificate(layout, member, stop)
+  } catch (error) {
+    if (error instanceof JoinRefused && error.status === 401) return enrol(layout, join, stop, member)
+    // The host starts without control, too.
+    if (!(error instanceof SetupFailure)) throw error
+  }
+  return member
 }
 
 async function lockDataDir(layout: DataLayout): Promise<ExclusiveLock> {

@@ -308,11 +308,14 @@ AuditAction: TypeAlias = Literal[
     'host.drained',
     'sandbox.moved',
     'sandbox.recovered',
+    'snapshot.moved',
     'database.recovered',
     'app.moved',
     'app.recovered',
     'host.updated',
     'keys.rotated',
+    'authority.rotation_begun',
+    'authority.advanced',
     'account.deleted',
     'ssh_key.created',
     'ssh_key.removed',
@@ -328,6 +331,7 @@ All actions that the audit log records.
 
 AuditTargetKind: TypeAlias = Literal[
     'app',
+    'authority',
     'build',
     'database',
     'host',
@@ -577,6 +581,17 @@ HostState: TypeAlias = Literal['ready', 'cordoned', 'draining', 'lost', 'foreign
 """
 `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
 """
+
+
+class HostTokenBody(TypedDict):
+    """
+    Body of `POST /v1/admin/hosts/tokens`, which may be absent.
+    """
+
+    host_id: NotRequired[str | None]
+    """
+    A host that has joined. With the token it joins again, with its data, because control refuses its certificate.
+    """
 
 
 class HostToken(TypedDict):

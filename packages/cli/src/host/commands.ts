@@ -95,9 +95,33 @@ export const host: Group = {
     command({
       name: 'token',
       summary: 'Make a token with which one machine can join within an hour (bin/up --join)',
+      options: [{ flags: '--for <host>', about: 'a host that joins again with its data, because it is refused' }],
       hasJson: true,
       examples: ['host token'],
       load: async () => import('./token.ts'),
+    }),
+    command({
+      name: 'authority',
+      summary: 'Show the authority that signs the certificates of hosts, edges and control',
+      hasJson: true,
+      examples: ['host authority'],
+      load: async () => import('./authority.ts'),
+    }),
+    command({
+      name: 'rotate-authority',
+      summary: 'Replace that authority by a new one, step by step, while everything runs',
+      options: [{ flags: '--wait', about: 'until the old one is trusted no more' }],
+      hasJson: true,
+      examples: ['host rotate-authority --wait'],
+      load: async () => import('./rotate-authority.ts'),
+    }),
+    command({
+      name: 'advance-authority',
+      summary: 'Take the next step of the replacement without those that it waits for',
+      options: [{ flags: '--reason <text>', about: 'why nobody is waited for; the audit log records it' }, YES],
+      hasJson: true,
+      examples: ['host advance-authority --reason "the old key leaked" --yes'],
+      load: async () => import('./advance-authority.ts'),
     }),
   ],
 }

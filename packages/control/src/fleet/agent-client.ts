@@ -70,6 +70,7 @@ export type ForwardedUpgrade = Pick<Forwarded, 'path' | 'workspaceId' | 'request
 /** One agent's HTTP API (contract/agent-api.ts). Throws {@link AgentUnreachable} if no answer came. */
 export class AgentClient {
   readonly url: string
+  readonly peer: Peer
   /** Called when a connection could not be opened, so that all callers treat the agent as unreachable. */
   onGone: () => void = () => undefined
   /** Called when a sandbox refuses a change because it is held. Returns whether to ask again. */
@@ -80,18 +81,17 @@ export class AgentClient {
   readonly #streams: Connections
   readonly #credential: AgentCredential
   readonly #server
-  readonly #peer: Peer
 
   constructor(address: AgentAddress, clusterId: string) {
     const { url, secret, host } = address
     this.url = url
     this.#server = serverAttributes(url)
-    this.#peer = peerOf(address)
+    this.peer = peerOf(address)
     this.#credential = new AgentCredential(secret, clusterId, host?.id)
-    this.#status = connections(url, this.#peer, MAX_STATUS_CONNECTIONS)
-    this.#calls = connections(url, this.#peer, MAX_CALL_CONNECTIONS)
-    this.#execs = connections(url, this.#peer, MAX_EXEC_CONNECTIONS)
-    this.#streams = connections(url, this.#peer, MAX_STREAM_CONNECTIONS)
+    this.#status = connections(url, this.peer, MAX_STATUS_CONNECTIONS)
+    this.#calls = connections(url, this.peer, MAX_CALL_CONNECTIONS)
+    this.#execs = connections(url, this.peer, MAX_EXEC_CONNECTIONS)
+    this.#streams = connections(url, this.peer, MAX_STREAM_CONNECTIONS)
   }
 
   async info(requestId: string): Promise<AgentInfo> {
@@ -175,7 +175,7 @@ export class AgentClient {
     const authorization = `Bearer ${await this.#credential.for(workspaceId)}`
     const span = startClientSpan('GET', this.#server)
     try {
-      const answer = await requestUpgrade(this.#peer, {
+      const answer = await requestUpgrade(this.peer, {
         path,
         headers: { ...headers, authorization, 'x-request-id': requestId, ...span?.headers },
         timeoutMs: UPGRADE_TIMEOUT_MS,

@@ -3,15 +3,18 @@ import { ApiError } from '@offshoot/contract/errors'
 import type { SignedCertificate } from '@offshoot/contract/edge-host'
 import { hostIdOf, hostName } from '@offshoot/contract/fleet-identity'
 import { RENEWAL_AUDIENCE, RENEWAL_SECONDS } from '@offshoot/contract/host-enrolment'
+import { validNameIn } from '@offshoot/kit/issued-certificates'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
 import { z } from 'zod'
-import { CERTIFICATE_SECONDS, type FleetAuthority } from './fleet-authority.ts'
+import type { FleetAuthority } from './fleet-authority.ts'
 
 const SECRET_BYTES = 32
 /** Milliseconds after its end for which a certificate still proves who asks for the next one. */
 const RENEWABLE_MS = 30 * 24 * 60 * 60_000
 /** Seconds by which the clocks of two hosts may differ. */
 const CLOCK_TOLERANCE_SECONDS = 5
+
+const NOT_TRUSTED = 'the authority of its certificate is not trusted (any more): the host must join again'
 
 const renewal = z.object({ request: z.string() })
 
@@ -25,8 +28,8 @@ export interface RenewalRequest {
 /** A certificate for the key of the request. @throws ApiError 400 if the request is unusable */
 export async function certify(authority: FleetAuthority, request: string, name: string): Promise<SignedCertificate> {
   const signer = await authority.get()
-  const certificate = await signer.sign(request, name, CERTIFICATE_SECONDS).catch(refuseUnusable)
-  return { certificate, authority: signer.certificate }
+  const certificate = await signer.sign(request, name).catch(refuseUnusable)
+  return { certificate, authority: signer.bundle }
 }
 
 function refuseUnusable(error: Error): never {
@@ -50,15 +53,16 @@ export function makeSecret(): string {
 }
 
 /**
- * Verifies the token of a renewal: signed with the key of a certificate that the authority issued to a host, and that
- * has not been expired for long. The row decides whether control trusts the host. @throws ApiError 401
+ * Verifies the token of a renewal: signed with the key of a certificate that a trusted authority issued to a host, and
+ * that has not been expired for long. The row decides whether control trusts the host. @throws ApiError 401
  */
 export async function verifyRenewal(authority: FleetAuthority, token: string): Promise<RenewalRequest> {
   try {
     const [der = '', ...others] = decodeProtectedHeader(token).x5c ?? []
     if (others.length > 0) throw new Error('more than one certificate')
     const certificate = new X509Certificate(Buffer.from(der, 'base64'))
-    const hostId = hostIdOf((await authority.get()).nameIn(certificate, RENEWABLE_MS) ?? '')
+    if (!(await authority.get()).hasIssued(certificate)) throw new ApiError('invalidApiToken', { detail: NOT_TRUSTED })
+    const hostId = hostIdOf(validNameIn(certificate, RENEWABLE_MS) ?? '')
     if (hostId === null) throw new Error('not the certificate of a host')
     const { payload } = await jwtVerify(token, certificate.publicKey, {
       algorithms: ['ES256'],
@@ -69,6 +73,6 @@ export async function verifyRenewal(authority: FleetAuthority, token: string): P
     })
     return { hostId, ...renewal.parse(payload) }
   } catch (error) {
-    throw new ApiError('invalidApiToken', {}, { cause: error })
+    throw error instanceof ApiError ? error : new ApiError('invalidApiToken', {}, { cause: error })
   }
 }

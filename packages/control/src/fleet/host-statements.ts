@@ -1,22 +1,26 @@
 import { statement } from '../platform/db/statement.ts'
 
-export const insertHostToken = statement<{ expires_at: Date }, [hash: Buffer, seconds: number]>(
+export const insertHostToken = statement<{ expires_at: Date }, [hash: Buffer, seconds: number, forHost: string | null]>(
   'insert-host-token',
-  `insert into host_tokens (hash, expires_at) values ($1, now() + make_interval(secs => $2)) returning expires_at`,
+  `insert into host_tokens (hash, expires_at, for_host) values ($1, now() + make_interval(secs => $2), $3)
+   returning expires_at`,
 )
 
 /**
  * Binds the token to the first key that uses it. No row: the token is unknown, has expired, or another key has used it.
  */
-export const useHostToken = statement<{ host_id: string; is_new: boolean }, [hash: Buffer, publicKey: Buffer]>(
+export const useHostToken = statement<
+  { host_id: string; is_new: boolean; for_host: string | null },
+  [hash: Buffer, publicKey: Buffer]
+>(
   'use-host-token',
   `with token as (
      select hash, public_key is null as is_new from host_tokens
      where hash = $1 and expires_at > now() and (public_key is null or public_key = $2) for update
    )
-   update host_tokens t set public_key = $2, host_id = coalesce(t.host_id, gen_random_uuid())
+   update host_tokens t set public_key = $2, host_id = coalesce(t.host_id, t.for_host, gen_random_uuid())
    from token where t.hash = token.hash
-   returning t.host_id, token.is_new`,
+   returning t.host_id, token.is_new, t.for_host`,
   { notNull: ['host_id'] },
 )
 

@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type {
@@ -9,7 +8,7 @@ import type {
   CreateOnAgentBody,
   SpentCreditBody,
 } from '@offshoot/contract/agent-api'
-import { TLS_OPTIONS, type TlsIdentity } from '@offshoot/kit/mutual-tls'
+import type { TlsIdentity } from '@offshoot/kit/mutual-tls'
 import { type EventType, eventCode } from '@offshoot/contract/event'
 import { DEFAULT_IDLE_TIMEOUT_SECONDS } from '@offshoot/contract/sandbox'
 import { FAKE_DISK, FakeAgentState, FAKE_SIZE, type FakeOrigin, fakeSandbox, STATUS_AFTER } from './fake-agent-state.ts'
@@ -21,6 +20,7 @@ import { answerCluster, claimsOf } from './fake-cluster.ts'
 import { answerCheckpoints } from './fake-checkpoints.ts'
 import { answerMoves } from './fake-moves.ts'
 import { answerQuarantine } from './fake-quarantine.ts'
+import { fakeServer, presentIdentity } from './fake-server.ts'
 import { answerVolumes, refuseAttachments } from './fake-volumes.ts'
 
 export interface FakeAgentOptions {
@@ -66,6 +66,8 @@ export class FakeAgent {
     requestId: string | undefined
     workspaceId: string | undefined
   }[] = []
+  /** Shows another certificate from now on, and trusts others. */
+  readonly present = (tls: TlsIdentity): void => presentIdentity(this.#server, tls)
   readonly #templates: readonly string[]
   readonly #server: Server
   readonly #isTls: boolean
@@ -85,10 +87,7 @@ export class FakeAgent {
       this.#handle(request, response).catch((error: unknown) => response.destroy(error as Error))
     }
     this.#isTls = tls !== undefined
-    this.#server =
-      tls === undefined
-        ? createServer(handle)
-        : createTlsServer({ ...tls, ...TLS_OPTIONS, requestCert: true, rejectUnauthorized: true }, handle)
+    this.#server = fakeServer(tls, handle)
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.add(socket)
       socket.on('error', () => undefined)

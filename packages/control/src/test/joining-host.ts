@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { EDGE_KEY_ID, SSH_GRANT_KEY_ID } from '@offshoot/contract/agent-credential'
+import type { SignedCertificate } from '@offshoot/contract/edge-host'
 import {
   HOST_CERTIFICATE_PATH,
   HOST_JOIN_PATH,
@@ -12,7 +13,7 @@ import { type Answer, call, type RunningControl } from './harness.ts'
 
 /** The part of a machine that joins: its key, and what it asks of control. */
 export class JoiningHost {
-  readonly key = makePrivateKey()
+  key = makePrivateKey()
   readonly url: string
   joined: JoinedHost | undefined
 
@@ -35,15 +36,26 @@ export class JoiningHost {
 
   async renew(
     control: RunningControl,
-    { certificate = this.identity.cert, audience = RENEWAL_AUDIENCE, expires = '60s' } = {},
+    { certificate = this.identity.cert, audience = RENEWAL_AUDIENCE, expires = '60s', key = makePrivateKey() } = {},
   ) {
-    const token = await new SignJWT({ request: await certificateRequest(makePrivateKey()) })
+    const token = await new SignJWT({ request: await certificateRequest(key) })
       .setProtectedHeader({ alg: 'ES256', x5c: [new X509Certificate(certificate).raw.toString('base64')] })
       .setAudience(audience)
       .setIssuedAt()
       .setExpirationTime(expires)
       .sign(createPrivateKey(this.key))
     return call(control.url, 'POST', HOST_CERTIFICATE_PATH, { token, body: {} })
+  }
+
+  /** Renews its certificate, and uses the new one from now on. */
+  async takeRenewed(control: RunningControl): Promise<Answer> {
+    const key = makePrivateKey()
+    const answer = await this.renew(control, { key })
+    if (answer.status === 200 && this.joined !== undefined) {
+      this.joined = { ...this.joined, ...(answer.body as SignedCertificate) }
+      this.key = key
+    }
+    return answer
   }
 
   /** Every credential that somebody with all secrets of this host can sign, by its kind. */

@@ -171,8 +171,16 @@ export type Of_fleet_drain_statements = [
 ]
 
 export type Of_fleet_fleet_authority_statements = [
-  Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthority, { "certificate": string; "key": Buffer }, []>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthority, { "version": number; "certificate": string; "key": Buffer; "other_certificate": string | null; "is_other_new": Computed<boolean> }, []>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.fleetAuthorityVersion, { "version": number }, []>>,
   Assert<Agreement<typeof fleet_fleet_authority_statements.insertFleetAuthority, {  }, [string, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.introduceAuthority, { "version": number }, [string, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.advanceAuthority, { "version": number }, [number]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.reportVersion, {  }, [string, string, number, number]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.removeOldReports, {  }, []>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.hostsToLookAt, { "id": string }, [number]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.noteShownVersion, {  }, [string, number]>>,
+  Assert<Agreement<typeof fleet_fleet_authority_statements.waitedFor, { "kind": Computed<string>; "id": Computed<string>; "is_lost": Computed<boolean>; "total": Computed<number> }, [number, number]>>,
 ]
 
 export type Of_fleet_host_state_statements = [
@@ -184,8 +192,8 @@ export type Of_fleet_host_state_statements = [
 ]
 
 export type Of_fleet_host_statements = [
-  Assert<Agreement<typeof fleet_host_statements.insertHostToken, { "expires_at": Date }, [Uint8Array, number]>>,
-  Assert<Agreement<typeof fleet_host_statements.useHostToken, { "host_id": string; "is_new": Computed<boolean> }, [Uint8Array, Uint8Array]>>,
+  Assert<Agreement<typeof fleet_host_statements.insertHostToken, { "expires_at": Date }, [Uint8Array, number, string]>>,
+  Assert<Agreement<typeof fleet_host_statements.useHostToken, { "host_id": string; "is_new": Computed<boolean>; "for_host": string | null }, [Uint8Array, Uint8Array]>>,
   Assert<Agreement<typeof fleet_host_statements.removeOldHostTokens, {  }, []>>,
   Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array, string, string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,

@@ -1,13 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { X509Certificate } from 'node:crypto'
-import { EDGE_CERTIFICATE_PATH, signedCertificate } from '@offshoot/contract/edge-host'
+import { randomUUID, X509Certificate } from 'node:crypto'
+import { EDGE_CERTIFICATE_PATH, EDGE_VERSION_PATH, signedCertificate, trustVersion } from '@offshoot/contract/edge-host'
+import { trustVersionOf } from '@offshoot/contract/fleet-identity'
 import { MutualTls } from '@offshoot/kit/mutual-tls'
 import type { Logger } from 'pino'
 import type { EdgeCredential } from '../agents/edge-credential.ts'
 import { askControl } from '../apps/ask-control.ts'
 
-/** Milliseconds before another attempt, after control did not answer. */
+/** Milliseconds before another attempt, after control did not answer, and after a renewal. */
 const RETRY_MS = 1_000
+/** Milliseconds between two questions whether the certificate is due. */
+const LOOK_MS = 5_000
 
 export interface EdgeIdentityOptions {
   readonly controlUrl: string
@@ -19,13 +22,15 @@ export interface EdgeIdentityOptions {
 export class EdgeIdentity {
   readonly tls = new MutualTls()
   readonly #options: EdgeIdentityOptions
+  readonly #id = randomUUID()
+  #current: X509Certificate | null = null
   #keeping: Promise<void> | undefined
 
   constructor(options: EdgeIdentityOptions) {
     this.#options = options
   }
 
-  /** Gets a certificate, and replaces it whenever half of its time is over, until `stopped` aborts. */
+  /** Gets a certificate, and replaces it whenever it is due, until `stopped` aborts. */
   keep(stopped: AbortSignal): void {
     this.#keeping ??= this.#loop(stopped)
   }
@@ -39,25 +44,41 @@ export class EdgeIdentity {
     while (!stopped.aborted) {
       let pauseMs = RETRY_MS
       try {
-        pauseMs = await this.#renew()
+        if (await this.#isDue()) this.#current = await this.#renew()
+        else pauseMs = LOOK_MS
         isFailing = false
       } catch (error) {
-        if (!isFailing) this.#options.log.warn({ err: error }, 'no certificate for calls to other hosts: trying again')
+        if (!isFailing)
+          this.#options.log.warn({ err: error }, 'certificate for calls to other hosts not kept: trying again')
         isFailing = true
       }
       await delay(pauseMs, undefined, { signal: stopped }).catch(() => undefined)
     }
   }
 
-  /** @returns milliseconds until half of the certificate's time is over */
-  async #renew(): Promise<number> {
-    const { controlUrl, credential } = this.#options
+  /** Half of the certificate's time is over, or the fleet trusts others than when it was issued. Tells control its version. */
+  async #isDue(): Promise<boolean> {
+    const current = this.#current
+    if (current === null) return true
+    const version = trustVersionOf(current)
+    const wanted = await this.#ask(EDGE_VERSION_PATH, { id: this.#id, version })
+    const isOld = Date.now() > (current.validFromDate.getTime() + current.validToDate.getTime()) / 2
+    // An earlier version of control knows no versions.
+    return isOld || (wanted !== null && trustVersion.parse(wanted).version !== version)
+  }
+
+  async #renew(): Promise<X509Certificate> {
     const { certificateRequest, makePrivateKey } = await import('@offshoot/kit/x509/certificate-request')
     const key = makePrivateKey()
     const body = { request: await certificateRequest(key) }
-    const answer = await askControl(`${controlUrl}${EDGE_CERTIFICATE_PATH}`, credential, { body })
+    const answer = await this.#ask(`${EDGE_CERTIFICATE_PATH}?edge=${this.#id}`, body)
     const { certificate, authority } = signedCertificate.parse(answer)
     this.tls.set({ cert: certificate, key, ca: authority })
-    return (new X509Certificate(certificate).validToDate.getTime() - Date.now()) / 2
+    return new X509Certificate(certificate)
+  }
+
+  #ask(path: string, body: object): Promise<unknown> {
+    const { controlUrl, credential } = this.#options
+    return askControl(`${controlUrl}${path}`, credential, { body })
   }
 }

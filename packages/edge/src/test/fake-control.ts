@@ -4,7 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { EDGE_KEY_ID } from '@offshoot/contract/agent-credential'
 import { EDGE_APPS_PATH, EDGE_LOAD_PATH, type EdgeApp, type EdgeLoad } from '@offshoot/contract/edge-app'
-import { certificateBody, EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH, type EdgeHost } from '@offshoot/contract/edge-host'
+import {
+  certificateBody,
+  EDGE_CERTIFICATE_PATH,
+  EDGE_HOSTS_PATH,
+  EDGE_VERSION_PATH,
+  type EdgeHost,
+} from '@offshoot/contract/edge-host'
 import { EDGE_NAME } from '@offshoot/contract/fleet-identity'
 import type { CertificateAuthority } from '@offshoot/kit/x509/certificate-authority'
 import { jwtVerify } from 'jose'
@@ -22,6 +28,12 @@ export class FakeControl {
   hosts: readonly EdgeHost[] = []
   /** Signs the certificates of edges. Absent: control refuses. */
   authority: CertificateAuthority | undefined
+  /** Of what the fleet trusts. `undefined`: an earlier version of control, which counts none. */
+  trustVersion: number | undefined
+  /** Trusted beside the authority that signs. */
+  furtherAuthority = ''
+  /** What edges have said of themselves, the newest last. */
+  readonly edgeVersions: unknown[] = []
   /** Answers an edge that asks for a sandbox to be released: the address of its agent. */
   onRelease: (id: string) => string | null = () => null
   readonly #hostStreams = new Set<ServerResponse>()
@@ -108,11 +120,15 @@ export class FakeControl {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       this.#hostStreams.add(response)
       this.#send(response, 'hosts', this.hosts)
-    } else if (known && url === EDGE_CERTIFICATE_PATH && this.authority !== undefined) {
+    } else if (known && url?.split('?')[0] === EDGE_CERTIFICATE_PATH && this.authority !== undefined) {
       const body = certificateBody.parse(await json(request))
-      const certificate = await this.authority.sign(body.request, EDGE_NAME, 3_600)
+      const certificate = await this.authority.sign(body.request, EDGE_NAME, 3_600, this.trustVersion?.toString())
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify({ certificate, authority: this.authority.certificate }))
+      response.end(JSON.stringify({ certificate, authority: this.authority.certificate + this.furtherAuthority }))
+    } else if (known && url === EDGE_VERSION_PATH && this.trustVersion !== undefined) {
+      this.edgeVersions.push(await json(request))
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ version: this.trustVersion }))
     } else if (known && released !== null) {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ agent_url: released }))
     } else if (known && asked !== undefined) {

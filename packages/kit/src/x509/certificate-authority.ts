@@ -1,4 +1,4 @@
-import { createHash, randomBytes, type webcrypto, X509Certificate } from 'node:crypto'
+import { createHash, randomBytes, type webcrypto } from 'node:crypto'
 // The x509 library below needs this import first.
 // oxlint-disable-next-line import/no-unassigned-import
 import 'reflect-metadata'
@@ -23,13 +23,13 @@ export class UnusableRequest extends Error {
 }
 
 /** Makes the key and the certificate of a new authority. @param name its common name */
-export async function makeAuthority(name: string): Promise<AuthorityPem> {
+export async function makeAuthority(name: string, seconds = AUTHORITY_SECONDS): Promise<AuthorityPem> {
   const key = makePrivateKey()
   const keys = await keyPairOf(key)
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
     name: `CN=${name}`,
-    ...lasting(AUTHORITY_SECONDS),
+    ...lasting(seconds),
     keys,
     signingAlgorithm: ALGORITHM,
     extensions: [
@@ -45,13 +45,11 @@ export async function makeAuthority(name: string): Promise<AuthorityPem> {
 export class CertificateAuthority {
   /** PEM. */
   readonly certificate: string
-  readonly #own: X509Certificate
   readonly #issuer: x509.X509Certificate
   readonly #key: webcrypto.CryptoKey
 
   private constructor(certificate: string, key: webcrypto.CryptoKey) {
     this.certificate = certificate
-    this.#own = new X509Certificate(certificate)
     this.#issuer = new x509.X509Certificate(certificate)
     this.#key = key
   }
@@ -62,12 +60,13 @@ export class CertificateAuthority {
 
   /**
    * A certificate for the key of the request, in PEM. Everything else that the request asks for is ignored.
+   * @param unit the organizational unit in its subject
    * @throws UnusableRequest
    */
-  async sign(request: string, name: string, seconds: number): Promise<string> {
+  async sign(request: string, name: string, seconds: number, unit?: string): Promise<string> {
     const certificate = await x509.X509CertificateGenerator.create({
       serialNumber: serialNumber(),
-      subject: `CN=${name.slice(0, 64)}`,
+      subject: `${unit === undefined ? '' : `OU=${unit}, `}CN=${name.slice(0, 64)}`,
       issuer: this.#issuer.subject,
       ...lasting(seconds),
       signingKey: this.#key,
@@ -82,17 +81,6 @@ export class CertificateAuthority {
       ],
     })
     return `${certificate.toString('pem')}\n`
-  }
-
-  /**
-   * The name in a certificate that this authority issued and that is valid now; `null` for any other.
-   * @param graceMs also for this many milliseconds after it has expired
-   */
-  nameIn(certificate: X509Certificate, graceMs = 0): string | null {
-    const now = Date.now()
-    const isIssued = certificate.checkIssued(this.#own) && certificate.verify(this.#own.publicKey) && !certificate.ca
-    const isValid = certificate.validFromDate.getTime() <= now && now < certificate.validToDate.getTime() + graceMs
-    return isIssued && isValid ? (/^DNS:([a-z0-9.-]+)$/.exec(certificate.subjectAltName ?? '')?.[1] ?? null) : null
   }
 }
 

@@ -194,12 +194,12 @@ export interface components {
      * @description All actions that the audit log records.
      * @enum {string}
      */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /**
      * @description What the target of an entry is.
      * @enum {string}
      */
-    AuditTargetKind: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+    AuditTargetKind: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
     /** @description An entry of `GET /v1/admin/audit`, the log of all workspaces. */
     OperatedAuditEntry: {
       id: string;
@@ -382,6 +382,11 @@ export interface components {
      * @enum {string}
      */
     HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
+    /** @description Body of `POST /v1/admin/hosts/tokens`, which may be absent. */
+    HostTokenBody: {
+      /** @description A host that has joined. With the token it joins again, with its data, because control refuses its certificate. */
+      hostId?: string | null;
+    };
     /** @description Answer of `POST /v1/admin/hosts/tokens`. */
     HostToken: {
       /** @description For `bin/up --join`. Only this answer contains it. It lets one host join. */
@@ -2307,6 +2312,7 @@ export type OperatedOrg = components['schemas']['OperatedOrg'];
 export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
+export type HostTokenBody = components['schemas']['HostTokenBody'];
 export type HostToken = components['schemas']['HostToken'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDrain = components['schemas']['HostDrain'];

@@ -124,9 +124,9 @@ export interface components {
       };
     };
     /** @enum {string} */
-    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+    AuditAction: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
     /** @enum {string} */
-    AuditTargetKind: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+    AuditTargetKind: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
     OperatedAuditEntry: {
       id: string;
       created_at: string;
@@ -250,6 +250,9 @@ export interface components {
     };
     /** @enum {string} */
     HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
+    HostTokenBody: {
+      host_id?: string | null;
+    };
     HostToken: {
       token: string;
       expires_at: string;
@@ -1704,13 +1707,13 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
           target?: string;
           /** @enum {string} */
-          target_kind?: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+          target_kind?: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
           request_id?: string;
           status?: number;
           /** Format: date-time */
@@ -1728,13 +1731,13 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
           target?: string;
           /** @enum {string} */
-          target_kind?: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+          target_kind?: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
           request_id?: string;
           status?: number;
           /** Format: date-time */
@@ -1756,13 +1759,13 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
           target?: string;
           /** @enum {string} */
-          target_kind?: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+          target_kind?: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
           request_id?: string;
           status?: number;
           /** Format: date-time */
@@ -1781,13 +1784,13 @@ export interface components {
           /** Format: date-time */
           created_before?: string;
           /** @enum {string} */
-          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
+          action?: "token.created" | "token.revoked" | "org.created" | "org.updated" | "org.deleted" | "org.emptied" | "org.plan_set" | "org.suspended" | "org.unsuspended" | "org.credit_granted" | "org.rate_set" | "org.placement_set" | "invitation.created" | "invitation.revoked" | "member.joined" | "member.role_changed" | "member.removed" | "operator.created" | "operator.updated" | "operator.removed" | "operator_key.created" | "operator_key.revoked" | "host.reconciled" | "host.token_created" | "host.joined" | "host.removed" | "host.cordoned" | "host.uncordoned" | "host.drain_begun" | "host.drained" | "sandbox.moved" | "sandbox.recovered" | "snapshot.moved" | "database.recovered" | "app.moved" | "app.recovered" | "host.updated" | "keys.rotated" | "authority.rotation_begun" | "authority.advanced" | "account.deleted" | "ssh_key.created" | "ssh_key.removed" | "ssh_certificate.issued" | "ssh.connected" | "request.made" | "secret.read";
           actor?: string;
           /** @enum {string} */
           actor_type?: "user" | "key" | "sandbox" | "operator" | "service";
           target?: string;
           /** @enum {string} */
-          target_kind?: "app" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
+          target_kind?: "app" | "authority" | "build" | "database" | "host" | "installation" | "invitation" | "job" | "operator" | "operator_key" | "org" | "sandbox" | "sealing_key" | "snapshot" | "ssh_key" | "template" | "token" | "user" | "volume" | "webhook";
           request_id?: string;
           status?: number;
           /** Format: date-time */
@@ -1941,8 +1944,9 @@ export interface components {
         };
         answer: components["schemas"]["Host"][];
       };
-      /** @description Make a token with which one host can join within an hour */
+      /** @description Make a token with which one host can join within an hour, or join again */
       "POST /v1/admin/hosts/tokens": {
+        body?: components["schemas"]["HostTokenBody"];
         answer: components["schemas"]["HostToken"];
       };
       /** @description Remove a host that has joined */
@@ -2079,6 +2083,78 @@ export interface components {
       /** @description Make a new sealing key and a new signing key */
       "POST /v1/admin/keys/rotate": {
         answer: components["schemas"]["KeysAnswer"];
+      };
+      /** @description The authority of the certificates of hosts */
+      "GET /v1/admin/hosts/authority": {
+        answer: {
+          /** @enum {string} */
+          step: "settled" | "introducing" | "replacing";
+          version: number;
+          current: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          other: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          waiting: number;
+          waits_for: {
+            /** @enum {string} */
+            kind: "host" | "edge" | "control";
+            id: string;
+            is_lost: boolean;
+          }[];
+        };
+      };
+      /** @description Replace the authority of the certificates of hosts by a new one */
+      "POST /v1/admin/hosts/authority/rotate": {
+        answer: {
+          /** @enum {string} */
+          step: "settled" | "introducing" | "replacing";
+          version: number;
+          current: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          other: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          waiting: number;
+          waits_for: {
+            /** @enum {string} */
+            kind: "host" | "edge" | "control";
+            id: string;
+            is_lost: boolean;
+          }[];
+        };
+      };
+      /** @description Take the next step of a replacement without those that it waits for */
+      "POST /v1/admin/hosts/authority/advance": {
+        body: {
+          reason: string;
+        };
+        answer: {
+          /** @enum {string} */
+          step: "settled" | "introducing" | "replacing";
+          version: number;
+          current: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          other: {
+            sha256: string;
+            expires_at: string;
+          } | null;
+          waiting: number;
+          waits_for: {
+            /** @enum {string} */
+            kind: "host" | "edge" | "control";
+            id: string;
+            is_lost: boolean;
+          }[];
+        };
       };
       /** @description List the jobs of control, newest first */
       "GET /v1/admin/jobs": {
@@ -3837,6 +3913,7 @@ export type OperatedOrg = components['schemas']['OperatedOrg'];
 export type PlanName = components['schemas']['PlanName'];
 export type Host = components['schemas']['Host'];
 export type HostState = components['schemas']['HostState'];
+export type HostTokenBody = components['schemas']['HostTokenBody'];
 export type HostToken = components['schemas']['HostToken'];
 export type HostDetail = components['schemas']['HostDetail'];
 export type HostDrain = components['schemas']['HostDrain'];

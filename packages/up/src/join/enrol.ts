@@ -17,29 +17,36 @@ const ANSWER_WITHIN_MS = 30_000
 /**
  * Joins the fleet of a control: makes a key pair, has control certify it, and writes the host's files. The key never
  * leaves this machine. After a crash the same command continues with the same key, which the token is bound to.
+ * @param member of a host that joins again, because control refuses its certificate
  * @throws SetupFailure if control refuses or cannot be reached
  */
-export async function enrol(layout: DataLayout, join: JoinArguments, cancelled: AbortSignal): Promise<Membership> {
+export async function enrol(
+  layout: DataLayout,
+  join: JoinArguments,
+  cancelled: AbortSignal,
+  member: Membership | null = null,
+): Promise<Membership> {
   const { url, token, labels, zone } = join
   if (token === null) throw new SetupFailure('--join needs a token: an operator makes one with offshoot host token.')
   const files = hostFiles(layout)
   const key = await keptKey(files.firstKey)
-  const { host, port } = await addressFor(url, join.address, cancelled)
+  const { host, port } = member ?? (await addressFor(url, join.address, cancelled))
   const body = {
     request: await certificateRequest(key),
     url: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(zone !== null && { zone }),
+    ...(member !== null && { host_id: member.host_id }),
   }
   const deadline = Deadline.after(ANSWER_WITHIN_MS, `an answer of ${url}`, cancelled)
   const answer = await askControl(`${url}${HOST_JOIN_PATH}`, { token, body }, deadline)
   const joined = joinedHost.parse(answer)
   await writeFileDurably(files.authority, joined.authority)
   await writeFileDurably(files.identity, `${key}${joined.certificate}`)
-  const member = memberOf(joined, { url, host, port })
+  const present = memberOf(joined, { url, host, port })
   // The record comes last: with it the host has joined.
-  await writeMembership(layout, member)
-  return member
+  await writeMembership(layout, present)
+  return present
 }
 
 function memberOf(joined: JoinedHost, { url, host, port }: { url: string; host: string; port: number }): Membership {

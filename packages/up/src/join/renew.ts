@@ -1,8 +1,14 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { signedCertificate } from '@offshoot/contract/edge-host'
-import { HOST_CERTIFICATE_PATH, RENEWAL_AUDIENCE, RENEWAL_SECONDS } from '@offshoot/contract/host-enrolment'
+import { signedCertificate, trustVersion } from '@offshoot/contract/edge-host'
+import { trustVersionOf } from '@offshoot/contract/fleet-identity'
+import {
+  HOST_CERTIFICATE_PATH,
+  HOST_VERSION_PATH,
+  RENEWAL_AUDIENCE,
+  RENEWAL_SECONDS,
+} from '@offshoot/contract/host-enrolment'
 import { Deadline } from '@offshoot/kit/deadline'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
@@ -12,12 +18,13 @@ import { askControl } from './ask-control.ts'
 import { hostFiles, type Membership } from './membership.ts'
 
 const ANSWER_WITHIN_MS = 30_000
+const VERSION_WITHIN_MS = 5_000
 /** Milliseconds between two looks at the certificate, and between two attempts to renew it. */
-const LOOK_MS = 60_000
+const LOOK_MS = 20_000
 
 /**
- * Renews the certificate of this host whenever half of its time is over, until `stopped` aborts. The agent rereads the
- * file.
+ * Renews the certificate of this host whenever half of its time is over or the fleet trusts others, until `stopped`
+ * aborts. The agent rereads the file.
  */
 export async function keepCertificate(
   layout: DataLayout,
@@ -28,7 +35,7 @@ export async function keepCertificate(
   let told = ''
   while (!stopped.aborted) {
     try {
-      if (await isDue(layout)) await renewCertificate(layout, member, stopped)
+      if (await isDue(layout, member, stopped)) await renewCertificate(layout, member, stopped)
       told = ''
     } catch (error) {
       const { message } = error as Error
@@ -39,9 +46,23 @@ export async function keepCertificate(
   }
 }
 
-async function isDue(layout: DataLayout): Promise<boolean> {
-  const { validFromDate, validToDate } = new X509Certificate(await readFile(hostFiles(layout).identity))
-  return Date.now() > (validFromDate.getTime() + validToDate.getTime()) / 2
+async function isDue(layout: DataLayout, { control_url: url }: Membership, stopped: AbortSignal): Promise<boolean> {
+  const certificate = new X509Certificate(await readFile(hostFiles(layout).identity))
+  const { validFromDate, validToDate } = certificate
+  if (Date.now() > (validFromDate.getTime() + validToDate.getTime()) / 2) return true
+  const wanted = await wantedVersion(url, stopped)
+  return wanted !== null && wanted !== trustVersionOf(certificate)
+}
+
+/** `null`: control is away, or its version is an earlier one, which counts none. */
+async function wantedVersion(url: string, stopped: AbortSignal): Promise<number | null> {
+  const signal = AbortSignal.any([AbortSignal.timeout(VERSION_WITHIN_MS), stopped])
+  try {
+    const answer = await fetch(`${url}${HOST_VERSION_PATH}`, { redirect: 'error', signal })
+    return trustVersion.parse(await answer.json()).version
+  } catch {
+    return null
+  }
 }
 
 /** Has control certify a new key. The present one proves who asks. @throws SetupFailure, JoinRefused */
@@ -53,6 +74,7 @@ export async function renewCertificate(layout: DataLayout, member: Membership, c
   const deadline = Deadline.after(ANSWER_WITHIN_MS, `an answer of ${member.control_url}`, cancelled)
   const answer = await askControl(`${member.control_url}${HOST_CERTIFICATE_PATH}`, { token }, deadline)
   const { certificate, authority } = signedCertificate.parse(answer)
+  // The certificate says whom this host trusts, so it comes last.
   await writeFileDurably(files.authority, authority)
   await writeFileDurably(files.identity, `${key}${certificate}`)
 }

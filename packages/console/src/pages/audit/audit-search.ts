@@ -87,16 +87,20 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'host.drained': false,
   'sandbox.moved': true,
   'sandbox.recovered': true,
+  'snapshot.moved': true,
   'database.recovered': true,
   'app.moved': true,
   'app.recovered': true,
   'host.updated': false,
   'keys.rotated': false,
+  'authority.rotation_begun': false,
+  'authority.advanced': false,
   'account.deleted': false,
 }
 
 const IS_IN_WORKSPACE: Readonly<Record<TargetKind, boolean>> = {
   app: true,
+  authority: false,
   build: true,
   database: true,
   host: false,

@@ -12,9 +12,12 @@ import { addOidcProviders } from './identity/oidc-providers.ts'
 import { postAccessTokens } from './identity/post-access-tokens.ts'
 import { postCurrentOrg } from './identity/post-current-org.ts'
 import { postTokens } from './identity/post-tokens.ts'
+import { keepAuthority } from '../../fleet/authority-rotation.ts'
+import { removeOldReports } from '../../fleet/fleet-authority-statements.ts'
 import { removeOldHostTokens } from '../../fleet/host-statements.ts'
 import { removeOldInvitations } from './identity/invitation-statements.ts'
 import { removeOldCodes } from './identity/used-code-statements.ts'
+import { authorityRoutes } from './operators/authority-routes.ts'
 import { getAdminMetrics } from './operators/get-admin-metrics.ts'
 import { getHostDisk } from './operators/get-host-disk.ts'
 import { edgeHostRoutes } from './operators/edge-host-routes.ts'
@@ -79,6 +82,7 @@ export const orgs: Kind<OrgsContext> = {
     hostReconcileRoutes(app, control)
     getAdminMetrics(app, control)
     keyRoutes(app, control)
+    authorityRoutes(app, control)
     jobRoutes(app, control)
     operatorRoutes(app, control)
     operatorKeyRoutes(app, control)
@@ -102,8 +106,9 @@ export const orgs: Kind<OrgsContext> = {
         name: 'keep-keys',
         recur: async ({ signal }) => ((await keepKeys(control, signal)) ? KEYS_EVERY_MS : null),
       },
+      { name: 'keep-authority', recur: ({ requestId }) => keepAuthority(control, requestId) },
     ]),
   ],
   describedRoutes: accountOperations,
-  sweeps: [removeOldInvitations, removeOldCodes, removeOldHostTokens],
+  sweeps: [removeOldInvitations, removeOldCodes, removeOldHostTokens, removeOldReports],
 }

@@ -99,6 +99,7 @@ describe('migrate', () => {
       '0081-recoveries-after-leases',
       '0083-artifacts',
       '0084-templates-on-hosts',
+      '0085-authority-rotation',
     ])
   })
 

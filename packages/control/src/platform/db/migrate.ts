@@ -63,6 +63,7 @@ import * as snapshotHosts from './migrations/0080-snapshot-hosts.ts'
 import * as recoveriesAfterLeases from './migrations/0081-recoveries-after-leases.ts'
 import * as artifacts from './migrations/0083-artifacts.ts'
 import * as templatesOnHosts from './migrations/0084-templates-on-hosts.ts'
+import * as authorityRotation from './migrations/0085-authority-rotation.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -130,6 +131,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0081-recoveries-after-leases': recoveriesAfterLeases,
   '0083-artifacts': artifacts,
   '0084-templates-on-hosts': templatesOnHosts,
+  '0085-authority-rotation': authorityRotation,
 }
 
 /**

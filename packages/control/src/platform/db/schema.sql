@@ -355,6 +355,15 @@ create table "certificate_orders" (
 
 CREATE INDEX certificate_orders_workspace_idx ON public.certificate_orders USING btree (workspace_id, created_at);
 
+create table "certified_processes" (
+  role text not null,
+  id text not null,
+  version integer not null,
+  until timestamp(3) with time zone not null,
+  constraint certified_processes_role_check CHECK ((role = ANY (ARRAY['control'::text, 'edge'::text]))),
+  constraint certified_processes_pkey PRIMARY KEY (role, id)
+);
+
 create table "cluster" (
   id uuid not null default gen_random_uuid(),
   is_only boolean not null default true,
@@ -464,6 +473,10 @@ create table "fleet_authority" (
   certificate text not null,
   key bytea not null,
   created_at timestamp(3) with time zone not null default now(),
+  version integer not null default 0,
+  other_certificate text,
+  other_key bytea,
+  constraint fleet_authority_check CHECK (((other_key IS NULL) OR (other_certificate IS NOT NULL))),
   constraint fleet_authority_is_only_check CHECK (is_only),
   constraint fleet_authority_pkey PRIMARY KEY (is_only)
 );
@@ -516,6 +529,7 @@ create table "host_tokens" (
   expires_at timestamp(3) with time zone not null,
   public_key bytea,
   host_id uuid,
+  for_host uuid,
   constraint host_tokens_check CHECK (((public_key IS NULL) = (host_id IS NULL))),
   constraint host_tokens_pkey PRIMARY KEY (hash)
 );
@@ -583,6 +597,7 @@ create table "joined_hosts" (
   created_at timestamp(3) with time zone not null default now(),
   labels jsonb not null default '{}'::jsonb,
   zone text,
+  shown_version integer not null default 0,
   constraint joined_hosts_pkey PRIMARY KEY (id)
 );
 

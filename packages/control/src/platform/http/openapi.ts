@@ -1,8 +1,8 @@
 import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
-import { EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH } from '@offshoot/contract/edge-host'
+import { EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH, EDGE_VERSION_PATH } from '@offshoot/contract/edge-host'
 import { EDGE_SSH_ADMISSIONS_PATH, EDGE_SSH_HOST_KEY_PATH } from '@offshoot/contract/edge-ssh'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
-import { HOST_CERTIFICATE_PATH, HOST_JOIN_PATH } from '@offshoot/contract/host-enrolment'
+import { HOST_CERTIFICATE_PATH, HOST_JOIN_PATH, HOST_VERSION_PATH } from '@offshoot/contract/host-enrolment'
 import { releasePath } from '@offshoot/contract/sandbox-release'
 import { PREVIEW_CHECKS_PATH, PREVIEW_ENTRY_PATH, PREVIEW_PASSES_PATH } from '@offshoot/contract/preview-access'
 import type { FastifyInstance, RouteOptions } from 'fastify'
@@ -80,9 +80,11 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   EDGE_SSH_HOST_KEY_PATH,
   EDGE_HOSTS_PATH,
   EDGE_CERTIFICATE_PATH,
+  EDGE_VERSION_PATH,
   releasePath(':id'),
   HOST_JOIN_PATH,
   HOST_CERTIFICATE_PATH,
+  HOST_VERSION_PATH,
   `${EDGE_CERTIFICATES_PATH}/:domain`,
   `${EDGE_ACME_PATH}/:domain/:token`,
   PREVIEW_CHECKS_PATH,

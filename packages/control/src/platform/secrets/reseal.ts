@@ -18,6 +18,7 @@ const COLUMNS = [
   ['acme_accounts', 'key', 'certificates'],
   ['ssh_service_keys', 'key', 'ssh'],
   ['fleet_authority', 'key', 'fleet'],
+  ['fleet_authority', 'other_key', 'fleet'],
   ['joined_hosts', 'secret', 'fleet'],
   ['joined_hosts', 'edge_secret', 'fleet'],
   ['webhooks', 'secret', 'webhooks'],

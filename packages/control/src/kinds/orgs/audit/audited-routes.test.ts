@@ -173,6 +173,15 @@ describe('the audit log, over all routes of the running service', () => {
       await host.join(control, (await ask('POST', '/v1/admin/hosts/tokens', OPERATOR_KEY)).token)
       return { path: `/v1/admin/hosts/${host.joined?.host_id}` }
     },
+    'POST /v1/admin/hosts/authority/rotate': async () => {
+      await control.control.fleetAuthority.get()
+      return {}
+    },
+    'POST /v1/admin/hosts/authority/advance': async () => {
+      await control.control.fleetAuthority.get()
+      await ask('POST', '/v1/admin/hosts/authority/rotate', OPERATOR_KEY)
+      return { body: { reason: 'x' } }
+    },
     'POST /v1/admin/hosts/{id}/reconcile': () => ({ path: '/v1/admin/hosts/self/reconcile', body: { count: 0 } }),
     'POST /v1/admin/operators': () => ({ body: { name: 'x', role: 'viewer' } }),
     'PATCH /v1/admin/operators/{id}': async () => ({ path: await newOperator(), body: { name: 'y' } }),

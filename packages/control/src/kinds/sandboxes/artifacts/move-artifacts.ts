@@ -11,6 +11,8 @@ import {
 } from '../../../fleet/artifact-move-statements.ts'
 import type { Artifact } from '../../../fleet/artifact.ts'
 import { reasonOf, SourceFailed } from '../../../fleet/stream-calls.ts'
+import { serviceActor } from '../../../platform/audit/actor.ts'
+import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
 import type { Queryable } from '../../../platform/db/statement.ts'
 import { transaction } from '../../../platform/db/transaction.ts'
 import type { RowTask } from '../../../platform/jobs/task.ts'
@@ -68,9 +70,16 @@ async function commit(
 ): Promise<void> {
   const isMoved = await transaction(database.pool, async (client) => {
     const [moved] = await changeHome(client, artifact.id, from, to)
-    if (moved === undefined) await giveUp(client, id, 'it was deleted, or its host is not drained any more')
-    else await finishArtifactMove(client, id)
-    return moved !== undefined
+    if (moved === undefined) {
+      await giveUp(client, id, 'it was deleted, or its host is not drained any more')
+      return false
+    }
+    await finishArtifactMove(client, id)
+    if (artifact.kind === 'snapshot') {
+      const moving = { action: 'snapshot.moved', target: artifact.id, details: { from, to } } as const
+      await recordAuditEvent(client, serviceActor(requestId), { workspaceId: artifact.workspace_id, ...moving })
+    }
+    return true
   })
   const source = fleet.byId(from)
   if (!isMoved || source === undefined) return

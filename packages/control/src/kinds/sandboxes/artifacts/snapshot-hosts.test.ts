@@ -161,6 +161,11 @@ describe('a snapshot on several hosts', () => {
     await operate('POST', `${home.state.agentId}/drain`)
     expect(await drained()).toMatchObject({ moved: 1, failed: 0, left: 0, staying: 0 })
     expect([await homeOf(), await copies()]).toEqual([away.state.agentId, []])
+    const { rows } = await harness.pool.query('select action, workspace_id, details from audit_log where target = $1', [
+      id,
+    ])
+    const details = { from: home.state.agentId, to: away.state.agentId }
+    expect(rows).toContainEqual({ action: 'snapshot.moved', workspace_id: alice.workspaceId, details })
     await eventually(() => !home.state.snapshots.has(id))
     // A backup is restored from its disk.
     expect(away.state.withoutMemory.has(id)).toBe(true)

@@ -61,11 +61,6 @@ export const tellEverything = statement<{ told: boolean | null }, []>(
   `select pg_notify('changes', '') is null as told`,
 )
 
-export const setAgentCursor = statement<never, [id: string, cursor: number]>(
-  'set-agent-cursor',
-  'update agents set cursor = $2 where id = $1',
-)
-
 /** @param cursors as many as ids */
 export const setAgentCursors = statement<never, [ids: readonly string[], cursors: readonly number[]]>(
   'set-agent-cursors',

@@ -5,7 +5,7 @@ import { SourceFailed } from './stream-calls.ts'
 import type { Subject } from './sandbox-calls.ts'
 
 /** The archive of a sandbox on one host. */
-interface Place {
+export interface ArchivePlace {
   readonly agent: AgentClient
   readonly subject: Subject
 }
@@ -22,10 +22,9 @@ interface Options {
  * disk. Repeatable.
  * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
  */
-export async function copyArchive(source: Place, destination: Place, options: Options): Promise<void> {
+export async function copyArchive(source: ArchivePlace, destination: ArchivePlace, options: Options): Promise<void> {
   const { isWanted = () => true, onBytes, signal } = options
-  const there = new Set<string>()
-  for await (const { name } of filesOf(destination)) there.add(name)
+  const there = await archivedNames(destination)
   for await (const file of filesOf(source, ofSource)) {
     if (there.has(file.name) || !isWanted(file)) continue
     signal.throwIfAborted()
@@ -37,8 +36,15 @@ export async function copyArchive(source: Place, destination: Place, options: Op
   }
 }
 
+/** @throws AgentUnreachable and AgentRefused */
+export async function archivedNames(place: ArchivePlace): Promise<Set<string>> {
+  const names = new Set<string>()
+  for await (const { name } of filesOf(place)) names.add(name)
+  return names
+}
+
 /** All files that the archive has at the end, each once. */
-async function* filesOf({ agent, subject }: Place, fail = rethrow): AsyncGenerator<ArchivedFile> {
+async function* filesOf({ agent, subject }: ArchivePlace, fail = rethrow): AsyncGenerator<ArchivedFile> {
   for (let after = ''; ;) {
     const { cursor, files } = await listArchived(agent, subject, after).catch(fail)
     if (files.length === 0) return

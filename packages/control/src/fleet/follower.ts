@@ -7,7 +7,7 @@ import type { Database } from '../platform/db/database.ts'
 import type { ProcessLock } from '../platform/db/process-lock.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
-import { agentCursor, forgetSequence, setAgentCursor } from './agent-statements.ts'
+import { agentCursor, forgetSequence, setAgentCursors } from './agent-statements.ts'
 import type { AgentHooks } from './agent-hooks.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { readRecords } from './read-records.ts'
@@ -174,7 +174,7 @@ export class Follower {
     if (info.last_seq >= agent.cursor) return agent.cursor
     log.error({ agent: agentId, cursor: agent.cursor, last_seq: info.last_seq }, 'the agent has lost its log')
     await transaction(database.pool, async (connection) => {
-      await setAgentCursor(connection, agentId, 0)
+      await setAgentCursors(connection, [agentId], [0])
       await forgetSequence(connection, agentId)
     })
     return 0

@@ -92,7 +92,6 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.lockCursorsForRecords, { "id": string; "cursor": number; "tells_later": Computed<string> }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.tellChangedSandboxes, { "told": Computed<boolean> }, [readonly string[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.tellEverything, { "told": Computed<boolean> }, []>>,
-  Assert<Agreement<typeof fleet_agent_statements.setAgentCursor, {  }, [string, number]>>,
   Assert<Agreement<typeof fleet_agent_statements.setAgentCursors, {  }, [readonly string[], readonly number[]]>>,
   Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,

@@ -3,7 +3,6 @@ import { ApiError } from '@offshoot/contract/errors'
 import { type AgentClient, CREATE_TIMEOUT_MS } from '../../fleet/agent-client.ts'
 import { AgentRefused, AgentUnreachable } from '../../fleet/agent-failure.ts'
 import { agentOrNone } from '../../fleet/agent-or-none.ts'
-import { putArchived } from '../../fleet/archive-calls.ts'
 import { reasonOf, SourceFailed } from '../../fleet/stream-calls.ts'
 import { commitMove, giveUpMove } from '../../fleet/move-statements.ts'
 import { look, type Subject } from '../../fleet/sandbox-calls.ts'
@@ -21,6 +20,7 @@ import { recover } from './recover.ts'
 import { openSecrets } from './model/secrets.ts'
 import { neededSegments, type Recovery, takeOver } from './recovery-statements.ts'
 import { hasReadAll, replayedUntil } from './replayed-until.ts'
+import { sendStored } from './send-stored.ts'
 
 /** Milliseconds until the backup is on the destination. */
 const BRING_MS = 4 * 3_600_000
@@ -130,14 +130,7 @@ async function sendArchive({ control, recovery, subject, signal }: Run, agent: A
   const { database, storedSegments: store } = control
   if (store === null) throw new Error('there is no object store any more')
   const segments = await neededSegments(database.pool, recovery.id, neededSince(recovery))
-  for (const { name, taken_at: takenAt } of segments) {
-    signal.throwIfAborted()
-    const read = await store.read({ workspaceId: subject.workspaceId, databaseId: recovery.id, name }, signal)
-    // A recovery would take a missing file for the end of the archive.
-    if (read.state !== 'present')
-      throw new Error(`the object store: ${read.state === 'absent' ? `${name} is missing` : read.reason}`)
-    await putArchived(agent, subject, { name, taken_at: takenAt.toISOString() }, read.content, signal)
-  }
+  await sendStored(store, segments, recovery.id, { agent, subject }, signal)
   return segments.map(({ name }) => name)
 }
 

@@ -1,19 +1,15 @@
 import { DATABASE_TEMPLATES, databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
-import { refusalOf } from '../../fleet/agent-failure.ts'
-import { copyArchive } from '../../fleet/copy-archive.ts'
-import { SourceFailed } from '../../fleet/stream-calls.ts'
 import type { DatabasesContext } from './databases-context.ts'
 import { createSandbox } from '../sandboxes/create-sandbox.ts'
-import { agentOfDatabase } from './model/agent-of-database.ts'
-import { backupBefore, type BackupRow, oldestBackup } from './backup-statements.ts'
+import { backupBefore, oldestBackup } from './backup-statements.ts'
 import { claimDatabase } from './claim-database.ts'
 import { finish, orNothing } from './create-database.ts'
 import type { DatabaseRow } from './model/database-row.ts'
 import { resize } from './grow-disk.ts'
 import { finishSegment } from './finish-segment.ts'
-import { neededSince } from './prune-archive.ts'
-import { recover, RECOVER_MS } from './recover.ts'
+import { gatherArchive } from './gather-archive.ts'
+import { recover } from './recover.ts'
 import { type Branch, provisionChild } from './provision-child.ts'
 import { openSecrets } from './model/secrets.ts'
 
@@ -53,7 +49,7 @@ export async function restoreDatabase(control: DatabasesContext, branch: Branch,
     const { adminToken } = openSecrets(control.databaseSecrets, backup.secrets)
     const formerly = { user: databaseUser(parent.id), adminToken }
     return finish(control, { id, workspaceId }, async (made) => {
-      const archive = await archiveFor(control, { made, parent, backup, requestId })
+      const archive = await gatherArchive(control, { made, parent, backup, requestId })
       await recover(control, made, archive, time, requestId)
       await claimDatabase(control.fleet, made, { secrets, formerly })
       await resize(control, made, parent.disk_mb, requestId)
@@ -68,32 +64,4 @@ async function backupFor({ database: { pool } }: DatabasesContext, { id }: Datab
   const [oldest] = await oldestBackup(pool, id)
   const since = oldest === undefined ? 'the first backup, and there is none yet' : oldest.taken_at.toISOString()
   throw new ApiError('invalidField', { error: `time must not be before ${since}` })
-}
-
-interface Restored {
-  readonly made: DatabaseRow
-  readonly parent: DatabaseRow
-  readonly backup: BackupRow
-  readonly requestId: string
-}
-
-/**
- * The id of a sandbox on the host of the restored one whose archive has the parent's files. The parent may have moved to
- * another host since the backup. Then control copies the files into the archive of the restored one, where the next
- * prune removes them.
- */
-async function archiveFor({ fleet }: DatabasesContext, { made, parent, backup, requestId }: Restored): Promise<string> {
-  if (made.agent_id === parent.agent_id) return parent.id
-  const since = neededSince(backup).getTime()
-  const place = (row: DatabaseRow) => ({
-    agent: agentOfDatabase(fleet, row),
-    subject: { id: row.id, workspaceId: row.workspace_id, requestId },
-  })
-  await copyArchive(place(parent), place(made), {
-    isWanted: ({ name, taken_at: takenAt }) => Date.parse(takenAt) >= since || name.endsWith('.history'),
-    signal: AbortSignal.timeout(RECOVER_MS),
-  }).catch((error: unknown) => {
-    throw refusalOf(error instanceof SourceFailed ? error.cause : error)
-  })
-  return made.id
 }

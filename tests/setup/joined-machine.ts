@@ -127,9 +127,12 @@ export class JoinedMachine {
       detached: true,
     })
     closeSync(output)
+    const running = this.#up
     this.#up = child
     const isOver = () => child.exitCode !== null || /^ready https/m.test(this.output)
     await until('bin/up of the second machine', isOver, PATIENCE_MS)
+    // One that was refused does not end the one that runs.
+    if (child.exitCode !== null) this.#up = running
     return child.exitCode
   }
 

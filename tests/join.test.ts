@@ -129,7 +129,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect((await first.exec(sandbox, 'echo renewed')).stdout).toBe('renewed\n')
   })
 
-  it('works on while the authority is replaced, and trusts the new one alone', async () => {
+  it('works on while the authority is replaced, and trusts the new one alone', { tags: ['long'] }, async () => {
     const { current: old } = await authority()
     expect((await asOperator('POST', '/v1/admin/hosts/authority/rotate')).status).toBe(202)
     await until('the new authority', isReplaced, 180_000)
@@ -143,7 +143,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
   })
 
-  it('joins again with its data if the authority was replaced while it was away', async () => {
+  it('joins again with its data if the authority was replaced while it was away', { tags: ['faults'] }, async () => {
     await second.stop()
     expect((await asOperator('POST', '/v1/admin/hosts/authority/rotate')).status).toBe(202)
     for (const reason of ['one', 'two'])
@@ -209,7 +209,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
 
   it(
     'loses an app to another host while it is cut off, and takes it back when that is drained, without a failed request',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       await git.commit('app', nodeApp('one'))
       const { body: app } = await first.request('POST', '/v1/apps', {

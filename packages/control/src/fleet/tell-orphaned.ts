@@ -1,6 +1,6 @@
 /**
- * SQL, after `with failed as (… returning id, workspace_id, managed_by)`: adds the event `recover.orphaned` of each, because no
- * agent tells of it. Nobody is told of the sandboxes in which control verifies backups.
+ * SQL, after `with failed as (… returning id, workspace_id, managed_by)`: adds the event `recover.orphaned` of each, because
+ * no agent tells of it. Nobody is told of the sandboxes in which control verifies backups.
  * @param message for people; no user's text
  */
 export const tellOrphaned = (message: string): string =>

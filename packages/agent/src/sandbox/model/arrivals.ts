@@ -5,7 +5,7 @@ import type { LayerId } from '../../store/disks/layer-id.ts'
 /** Of a sandbox, a snapshot or a template. */
 export type ArrivalId = SandboxId | SnapshotId | BuildId
 
-/** What is being received. No sweep may remove what it names. */
+/** What this host receives at present. No sweep may remove what it names. */
 export interface Arrival {
   readonly workspaceId: WorkspaceId
   /** Of a snapshot or template, its own id. */

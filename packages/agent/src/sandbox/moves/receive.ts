@@ -71,7 +71,7 @@ export interface Received<Header extends StreamHeader> {
 export interface Incoming<Header extends AnyHeader> {
   readonly body: Readable
   readonly schema: z.ZodType<Header>
-  /** Throws if the header is not of what was asked for. */
+  /** Throws if the header belongs to something else than control has announced. */
   readonly check: (header: Header) => void
 }
 

@@ -1,5 +1,5 @@
-import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { failRecoveries } from '../../test/fail-recoveries.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import type { FakeFile } from '../../test/fake-agent-state.ts'
 import { fakeDatabase } from '../../test/fake-database.ts'
@@ -156,16 +156,7 @@ describe('a database on a host that is drained', () => {
       step === 'import-snapshot' ? { status: 507, body: { error: 'sandbox storage is full' } } : undefined
     await drain()
     await expectMoved()
-    const fed: unknown[] = []
-    for (const agent of agents)
-      agent.onOperation = (request, response) => {
-        if (request.url?.endsWith('/archive/feed') === true) void json(request).then((body) => fed.push(body))
-        else if (request.url?.endsWith('/exec/stream') === true) {
-          const exit = JSON.stringify({ exit_code: 1, duration_ms: 1 })
-          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: exit\ndata: ${exit}\n\n`)
-        } else return false
-        return true
-      }
+    const fed = failRecoveries(agents)
     const time = new Date(takenAt.getTime() + 1_000).toISOString()
     expect((await ask('POST', '/restore', { time })).status).toBe(409)
     const made = [...source.state.archives.keys()].find((each) => each !== id)

@@ -9,6 +9,7 @@ import { DatabaseToLose, RecoveredServer } from '../../test/database-to-lose.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import { FakeAgentState } from '../../test/fake-agent-state.ts'
 import { call, eventually, Harness } from '../../test/harness.ts'
+import { holdStep } from '../../test/hold-step.ts'
 import { JoiningHost } from '../../test/joining-host.ts'
 import { OPERATOR_KEY } from '../../test/operator.ts'
 
@@ -133,19 +134,13 @@ describe('a database on a host whose lease has ended', () => {
 
   it('comes back although its host is heard in the middle, which gets no lease before the end', async () => {
     await lost.storeBackup()
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    lost.other.onMove = async (step) => {
-      if (step !== 'put-archive') return undefined
-      begun.resolve()
-      await held.promise
-      return undefined
-    }
+    const held = holdStep([lost.other], 'put-archive')
     await lost.home.kill()
-    await begun.promise
+    await held.begun
     await comeBack()
     await eventually(() => lost.control.control.fleet.byId(hostId)?.isReachable === true, PATIENCE_MS)
     expect(await grantAnew(lost.harness.pool, hostId, 3, [])).toBeNull()
-    held.resolve()
+    held.release()
     await lost.recovered()
     await granted()
     expect([await owner(), lost.home.state.sandboxes.has(lost.id)]).toEqual([lost.other.state.agentId, false])

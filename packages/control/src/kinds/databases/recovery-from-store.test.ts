@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { copySettings } from '../../test/copy-settings.ts'
 import { DatabaseToLose, HISTORY, RecoveredServer, WHOLE_HISTORY } from '../../test/database-to-lose.ts'
 import { call, eventually } from '../../test/harness.ts'
+import { holdStep } from '../../test/hold-step.ts'
 
 describe('a lost database whose backups only the object store has', () => {
   let server: RecoveredServer
@@ -116,19 +117,13 @@ describe('a lost database whose backups only the object store has', () => {
 
   it('comes back later if a process ends while it brings the backup', async () => {
     await lost.storeBackup()
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    lost.other.onMove = async (step) => {
-      if (step !== 'import-snapshot') return undefined
-      begun.resolve()
-      await held.promise
-      return undefined
-    }
+    const held = holdStep([lost.other], 'import-snapshot')
     await lost.remove()
-    await begun.promise
+    await held.begun
     const second = await lost.harness.control([lost.other], copySettings(lost.s3.settings))
     await lost.control.stop()
     lost.control = second
-    held.resolve()
+    held.release()
     await eventually(async () => {
       await lost.again()
       return (await lost.ask('GET')).body.recovered_at !== null

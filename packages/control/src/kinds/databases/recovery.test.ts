@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { copySettings } from '../../test/copy-settings.ts'
 import { DatabaseToLose, RecoveredServer, SEGMENTS, UNTIL } from '../../test/database-to-lose.ts'
 import { call, eventually } from '../../test/harness.ts'
+import { holdStep } from '../../test/hold-step.ts'
 
 describe('a database whose host was removed', () => {
   let server: RecoveredServer
@@ -97,19 +98,13 @@ describe('a database whose host was removed', () => {
 
   it('is begun again by another process if one ends in the middle', async () => {
     await lost.backUp()
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    lost.other.onMove = async (step) => {
-      if (step !== 'put-archive') return undefined
-      begun.resolve()
-      await held.promise
-      return undefined
-    }
+    const held = holdStep([lost.other], 'put-archive')
     await lost.remove()
-    await begun.promise
+    await held.begun
     const second = await lost.harness.control([lost.other], copySettings(lost.s3.settings))
     await lost.control.stop()
     lost.control = second
-    held.resolve()
+    held.release()
     await lost.tried('interrupted')
     await lost.again()
     await lost.recovered()

@@ -1,8 +1,8 @@
 /** @module-tag faults */
-import { json } from 'node:stream/consumers'
 import { S3Server } from '@offshoot/kit/test/s3-server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { copySettings } from '../../test/copy-settings.ts'
+import { failRecoveries } from '../../test/fail-recoveries.ts'
 import { FakeAgent } from '../../test/fake-agent.ts'
 import type { FakeFile } from '../../test/fake-agent-state.ts'
 import { fakeDatabase } from '../../test/fake-database.ts'
@@ -45,16 +45,7 @@ describe('a restore from a stored archive', () => {
     const stored = async (what: string) =>
       (await harness.pool.query(`select from ${what} where state = 'stored'`)).rowCount
     await eventually(async () => (await stored('stored_segments')) === 3 && (await stored('artifact_copies')) === 1)
-    fed = []
-    for (const agent of [home, other])
-      agent.onOperation = (request, response) => {
-        if (request.url?.endsWith('/archive/feed') === true) void json(request).then((body) => fed.push(body))
-        else if (request.url?.endsWith('/exec/stream') === true) {
-          const exit = JSON.stringify({ exit_code: 1, duration_ms: 1 })
-          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: exit\ndata: ${exit}\n\n`)
-        } else return false
-        return true
-      }
+    fed = failRecoveries([home, other])
   })
 
   afterEach(async () => {

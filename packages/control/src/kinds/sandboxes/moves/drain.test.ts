@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
+import { holdStep } from '../../../test/hold-step.ts'
 import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
 describe('a host that an operator drains', () => {
@@ -150,23 +151,16 @@ describe('a host that an operator drains', () => {
   it('gives nothing more away once it is uncordoned', { tags: ['faults'] }, async () => {
     const id = await create()
     const host = await hostOf(id)
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    for (const agent of agents)
-      agent.onMove = async (action) => {
-        if (action !== 'import') return undefined
-        begun.resolve()
-        await held.promise
-        return undefined
-      }
+    const held = holdStep(agents, 'import')
     await operate('POST', `${host}/drain`)
-    await begun.promise
+    await held.begun
     expect((await operate('GET', host)).body.drain).toMatchObject({ left: 1, moving: 1, moved: 0 })
     const refused = await ask('POST', `/v1/sandboxes/${id}/wake`)
     expect([refused.status, refused.body.error]).toEqual([409, 'sandbox is moving to another host'])
     await operate('POST', `${host}/uncordon`)
     // The copy is broken off while the destination still holds it.
     await eventually(async () => (await exec(id)).status === 200)
-    held.resolve()
+    held.release()
     await eventually(
       async () => (await harness.pool.query('select from sandbox_moves where left_behind is not null')).rowCount === 0,
     )

@@ -24,6 +24,8 @@ import { EdgeIdentity } from './hosts/edge-identity.ts'
 import { askRelease } from './hosts/ask-release.ts'
 import { followHosts } from './hosts/follow-hosts.ts'
 import { SandboxLimits } from './limits/sandbox-limits.ts'
+import { AbsentDatabases, type AskDatabase } from './postgres/absent-databases.ts'
+import { askControlForDatabase } from './postgres/ask-control-for-database.ts'
 import { DatabaseFront, type DatabaseFrontOptions } from './postgres/database-front.ts'
 import { GuestPools } from './preview/guest-pools.ts'
 import { Preview } from './preview/preview.ts'
@@ -108,8 +110,9 @@ export async function startEdge(config: EdgeConfig, log: Logger): Promise<Edge> 
     certificates,
     handle: isTracing() ? traced(handle) : handle,
   })
+  const askDatabase: AskDatabase = async (id) => (asking === null ? null : askControlForDatabase(asking, id))
   const databases = databaseFront(config, {
-    locations,
+    databases: { locations, absent: new AbsentDatabases(askDatabase) },
     certificates: await openDatabaseCertificates(config, certificates),
     wakeMs,
     log,
@@ -167,7 +170,7 @@ function sshFront(
 
 function databaseFront(
   { databases, limits }: EdgeConfig,
-  location: Pick<DatabaseFrontOptions, 'locations' | 'certificates' | 'wakeMs' | 'log'>,
+  location: Pick<DatabaseFrontOptions, 'databases' | 'certificates' | 'wakeMs' | 'log'>,
 ): DatabaseFront | null {
   if (databases === undefined) return null
   const { suffix, per_database: perDatabase, connections: maxConnections } = databases

@@ -12,7 +12,7 @@ import { copySettings } from './copy-settings.ts'
 import { FakeAgent } from './fake-agent.ts'
 import type { FakeFile } from './fake-agent-state.ts'
 import { fakeDatabase } from './fake-database.ts'
-import { call, eventually, Harness, type RunningControl, type Tenant } from './harness.ts'
+import { call, eventually, Harness, type RunningControl, type Tenant, type TestSettings } from './harness.ts'
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export const SEGMENTS = [1, 2, 3].map((n) => `00000001000000000000000${n}`)
@@ -85,12 +85,12 @@ export class DatabaseToLose {
     this.alice = alice
   }
 
-  static async start(server: RecoveredServer): Promise<DatabaseToLose> {
+  static async start(server: RecoveredServer, settings: TestSettings = {}): Promise<DatabaseToLose> {
     const s3 = await S3Server.start()
     const home = await FakeAgent.start({ templates: ['postgres-16'] })
     const other = await FakeAgent.start({ templates: [] })
     const harness = await Harness.start()
-    const control = await harness.control([home, other], copySettings(s3.settings))
+    const control = await harness.control([home, other], { ...copySettings(s3.settings), ...settings })
     return DatabaseToLose.on({ harness, control, home, other, s3 }, server)
   }
 

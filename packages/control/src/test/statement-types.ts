@@ -534,6 +534,7 @@ export type Of_kinds_databases_recovery_statements = [
   Assert<Agreement<typeof kinds_databases_recovery_statements.neededSegments, { "name": string; "taken_at": Date }, [string, string | Date]>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.takeOver, { "id": string }, [string, string, string, number, string | Date]>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.countLost, { "status": Computed<string>; "count": Computed<number> }, []>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.databaseForEdges, { "is_coming_back": Computed<boolean> }, [string]>>,
 ]
 
 export type Of_kinds_databases_stored_archives_stored_archive_statements = [

@@ -13,6 +13,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { Agent } from '../agents/agent.ts'
 import { LocalAuthority } from '../certificates/local-authority.ts'
+import { AbsentDatabases } from './absent-databases.ts'
 import { DatabaseFront } from './database-front.ts'
 import { startupPacket } from './startup-packet.ts'
 
@@ -56,7 +57,10 @@ beforeAll(async () => {
   front = new DatabaseFront({
     suffix: null,
     // Both are wide interfaces; the front uses only these members.
-    locations: { find: async () => location, forget: () => undefined, release: async () => null } as never,
+    databases: {
+      locations: { find: async () => location, forget: () => undefined, release: async () => null } as never,
+      absent: new AbsentDatabases(async () => null),
+    },
     certificates: { default: pem, forName: async () => createSecureContext(pem) },
     wakeMs: 10_000,
     perDatabase: PER_DATABASE,

@@ -14,11 +14,10 @@ import { createServer as createTlsServer, type Server as TlsServer, type TLSSock
 import type { SandboxId } from '@offshoot/contract/ids'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Logger } from 'pino'
-import type { SandboxLocations } from '../agents/sandbox-locations.ts'
 import type { Certificates } from '../certificates/certificates.ts'
 import { CancelKeys } from './cancel-keys.ts'
-import { ConnectionRefused, errorResponse, SQLSTATE } from './error-response.ts'
-import { openDatabase } from './open-database.ts'
+import { ConnectionRefused, errorResponse, SQLSTATE, UNREACHABLE } from './error-response.ts'
+import { type Databases, openDatabase } from './open-database.ts'
 import { StartupAnswers } from './startup-answers.ts'
 import { type FirstPacket, MAX_PACKET_BYTES, readFirstPacket, startupPacket } from './startup-packet.ts'
 import { requestedDatabase } from './requested-database.ts'
@@ -33,7 +32,7 @@ const TLS_HANDSHAKE = 0x16
 
 export interface DatabaseFrontOptions {
   readonly suffix: string | null
-  readonly locations: SandboxLocations
+  readonly databases: Databases
   readonly certificates: Certificates
   /** Milliseconds that a client waits for a database to wake. */
   readonly wakeMs: number
@@ -144,7 +143,7 @@ export class DatabaseFront {
   }
 
   async #join(client: TLSSocket, { version, parameters }: Startup, rest: Buffer): Promise<void> {
-    const { suffix, locations, wakeMs, log } = this.#options
+    const { suffix, databases, wakeMs, log } = this.#options
     try {
       const user = parameters.get('user') ?? ''
       const wanted = requestedDatabase(user, client.servername || null, suffix)
@@ -157,7 +156,7 @@ export class DatabaseFront {
       const leave = this.#enter(wanted.id)
       client.once('close', leave)
       const deadline = Deadline.after(wakeMs, `connection to database ${wanted.id}`)
-      const server = await openDatabase(locations, wanted.id, client, deadline)
+      const server = await openDatabase(databases, wanted.id, client, deadline)
       if (client.destroyed) return void server.destroy()
       server.write(startupPacket(version, new Map([...parameters, ['user', wanted.user]])))
       if (rest.length > 0) server.write(rest)
@@ -165,9 +164,7 @@ export class DatabaseFront {
     } catch (error) {
       if (!(error instanceof ConnectionRefused)) log.error({ err: error }, 'connection to a database failed')
       const refusal =
-        error instanceof ConnectionRefused
-          ? error
-          : new ConnectionRefused(SQLSTATE.cannotConnectNow, 'database cannot be reached just now')
+        error instanceof ConnectionRefused ? error : new ConnectionRefused(SQLSTATE.cannotConnectNow, UNREACHABLE)
       refuse(client, refusal)
     }
   }
@@ -204,7 +201,7 @@ export class DatabaseFront {
   async #cancel(socket: Socket, { key, packet }: Extract<FirstPacket, { kind: 'cancel' }>): Promise<void> {
     const deadline = Deadline.after(CANCEL_MS, 'cancel request')
     for (const id of this.#keys.of(key)) {
-      const server = await openDatabase(this.#options.locations, id, socket, deadline).catch(() => null)
+      const server = await openDatabase(this.#options.databases, id, socket, deadline).catch(() => null)
       if (server === null) continue
       server.on('error', () => server.destroy())
       // The server closes the connection after it has processed the cancel; clients wait for that.

@@ -8,6 +8,9 @@ export const SQLSTATE = {
   cannotConnectNow: '57P03',
 } as const
 
+/** Of a database that exists, if nothing more is known. */
+export const UNREACHABLE = 'database cannot be reached just now'
+
 /** A refusal that PostgreSQL clients can parse and print. */
 export class ConnectionRefused extends Error {
   override readonly name = 'ConnectionRefused'

@@ -8,24 +8,34 @@ import { openPort } from '../agents/open-port.ts'
 import { isHeld, openReleased } from '../agents/open-released.ts'
 import { AgentAway, PortRefused } from '../agents/open-upgrade.ts'
 import type { SandboxLocations } from '../agents/sandbox-locations.ts'
-import { ConnectionRefused, SQLSTATE } from './error-response.ts'
+import type { AbsentDatabases } from './absent-databases.ts'
+import { ConnectionRefused, SQLSTATE, UNREACHABLE } from './error-response.ts'
 
 const RETRY_MS = 100
 /** Milliseconds between two attempts to reach a database that moves to another host, each of which asks control. */
 const MOVING_MS = 500
-const { noSuchDatabase, tooManyConnections, outOfMemory, cannotConnectNow } = SQLSTATE
+const { tooManyConnections, outOfMemory, cannotConnectNow } = SQLSTATE
+const HOST_AWAY = 'the host of the database is away'
 
 /**
  * Errors for the agent's permanent refusals, by status. Other statuses are retried: the server inside may be starting.
  */
 const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]>> = {
-  // No database is private. Another sandbox may be, and this port opens nothing of it.
-  403: [noSuchDatabase, 'database does not exist'],
-  404: [noSuchDatabase, 'database does not exist'],
   402: [cannotConnectNow, 'database is paused: the free credit of its workspace is spent'],
   409: [cannotConnectNow, 'database is paused'],
   429: [tooManyConnections, 'too many connections to this database'],
   507: [outOfMemory, 'no memory to wake the database'],
+}
+/**
+ * 403: a database is private only while it is brought back. Another sandbox may be private, and this port opens nothing
+ * of it. 404: the agent does not have it, or it has failed.
+ */
+const ABSENT: ReadonlySet<number> = new Set([403, 404])
+
+/** What the edge knows of databases. */
+export interface Databases {
+  readonly locations: SandboxLocations
+  readonly absent: AbsentDatabases
 }
 
 /**
@@ -34,23 +44,23 @@ const REFUSALS: Readonly<Record<number, readonly [code: string, message: string]
  * @throws ConnectionRefused
  */
 export async function openDatabase(
-  locations: SandboxLocations,
+  { locations, absent }: Databases,
   id: SandboxId,
   client: Pick<Socket, 'remoteAddress'>,
   deadline: Deadline,
 ): Promise<Socket> {
-  const find = () => locations.find(id, client.remoteAddress ?? '', deadline.signal)
+  const address = client.remoteAddress ?? ''
+  const find = () => locations.find(id, address, deadline.signal)
   let location = await find()
   let isFoundAgain = false
   for (;;) {
-    if (location === null) throw new ConnectionRefused(noSuchDatabase, 'database does not exist')
+    if (location === null) throw await absent.refusal(id, address, HOST_AWAY)
     try {
       const open = (agent: Agent) => openPort({ agent, sandboxId: id, port: DATABASE_PORT }, deadline)
       return await openReleased(locations, { agent: location.agent, sandboxId: id }, open)
     } catch (error) {
-      const isMoving = isHeld(error)
-      const refusal = error instanceof PortRefused && !isMoving ? REFUSALS[error.status] : undefined
-      const isUnknown = refusal?.[0] === noSuchDatabase && location.status !== 'failed'
+      const isAbsent = error instanceof PortRefused && ABSENT.has(error.status)
+      const isUnknown = isAbsent && location.status !== 'failed'
       if (isUnknown) locations.forget(id)
       if (isUnknown && !isFoundAgain) {
         // Another host may have it by now.
@@ -58,10 +68,14 @@ export async function openDatabase(
         location = await find()
         continue
       }
+      if (isAbsent) throw await absent.refusal(id, address, UNREACHABLE, error)
+      if (error instanceof AgentAway) throw await absent.refusal(id, address, HOST_AWAY, error)
+      const isMoving = isHeld(error)
+      const refusal = error instanceof PortRefused && !isMoving ? REFUSALS[error.status] : undefined
       if (refusal !== undefined) throw new ConnectionRefused(...refusal, undefined, { cause: error })
       const pauseMs = isMoving ? MOVING_MS : RETRY_MS
-      if (error instanceof AgentAway || deadline.remainingMs <= pauseMs) {
-        const message = isMoving ? 'database is moving to another host' : 'database cannot be reached just now'
+      if (deadline.remainingMs <= pauseMs) {
+        const message = isMoving ? 'database is moving to another host' : UNREACHABLE
         throw new ConnectionRefused(cannotConnectNow, message, undefined, { cause: error })
       }
       await delay(pauseMs)

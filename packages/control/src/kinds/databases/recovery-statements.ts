@@ -1,3 +1,4 @@
+import type { EdgeDatabase } from '@offshoot/contract/edge-database'
 import type { AgentId, SnapshotId, WorkspaceId } from '@offshoot/contract/ids'
 import type pg from 'pg'
 import { retiredAgent } from '../../fleet/agent-statements.ts'
@@ -27,6 +28,9 @@ const IS_USABLE = `b.verified <> 'failed' and (
        or exists (select from agents a where not (${HAS_ENDED}) and a.retired_at is null
          and ((a.id = s.agent_id and not s.is_missing) or a.id in (
            select h.agent_id from artifact_hosts h where h.artifact_id = s.id and h.state = 'ready'))))`
+
+/** SQL: there is a usable backup of the database `d`. */
+const HAS_BACKUP = `exists (select from ${WHOLE_BACKUPS} where b.database_id = d.id and ${IS_USABLE})`
 
 /** SQL: `m` is a move of a database from its host `a` that has not been committed. It may be ended without that host. */
 const MAY_END = `m.from_agent = a.id and m.backup_id is null and m.finished_at is null
@@ -165,7 +169,17 @@ export const takeOver = statement<
 export const countLost = statement<{ status: string; count: number }, []>(
   'count-lost-databases',
   `select case when exists (select from stored_segments g where g.archive_id = d.id and g.state = 'stored')
-       and exists (select from ${WHOLE_BACKUPS} where b.database_id = d.id and ${IS_USABLE}) then 'recoverable' else 'not_recoverable' end as status, count(*) as count
+       and ${HAS_BACKUP} then 'recoverable' else 'not_recoverable' end as status, count(*) as count
    from databases d join sandboxes sb on sb.id = d.id join agents a on a.id = sb.agent_id
    where d.status = 'ready' and ${HAS_ENDED} group by 1`,
+)
+
+/** No row: there is no such database. It comes back until the recovery has made it public. */
+export const databaseForEdges = statement<EdgeDatabase, [databaseId: string]>(
+  'database-for-edges',
+  `select exists (select from sandbox_moves m
+       where m.sandbox_id = d.id and m.backup_id is not null and m.finished_at is null)
+     or exists (select from sandboxes sb join agents a on a.id = sb.agent_id
+       where sb.id = d.id and ${IS_LOST} and ${HAS_BACKUP}) as is_coming_back
+   from databases d where d.id = $1 and d.status <> 'deleting'`,
 )

@@ -1,4 +1,5 @@
 import { EDGE_ACME_PATH, EDGE_APPS_PATH, EDGE_CERTIFICATES_PATH, EDGE_LOAD_PATH } from '@offshoot/contract/edge-app'
+import { EDGE_DATABASES_PATH } from '@offshoot/contract/edge-database'
 import { EDGE_CERTIFICATE_PATH, EDGE_HOSTS_PATH, EDGE_VERSION_PATH } from '@offshoot/contract/edge-host'
 import { EDGE_SSH_ADMISSIONS_PATH, EDGE_SSH_HOST_KEY_PATH } from '@offshoot/contract/edge-ssh'
 import { type ErrorName, errorNames, registeredError } from '@offshoot/contract/errors'
@@ -76,6 +77,7 @@ const UNDESCRIBED: ReadonlySet<string> = new Set([
   EDGE_APPS_PATH,
   `${EDGE_APPS_PATH}/:id`,
   EDGE_LOAD_PATH,
+  `${EDGE_DATABASES_PATH}/:id`,
   EDGE_SSH_ADMISSIONS_PATH,
   EDGE_SSH_HOST_KEY_PATH,
   EDGE_HOSTS_PATH,

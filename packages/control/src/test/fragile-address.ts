@@ -12,6 +12,7 @@ export class FragileAddress {
   readonly #server: Server
   readonly #pairs = new Set<{ readonly caller: Socket; readonly target: Socket }>()
   #isRefusing = false
+  #delayMs = 0
   readonly #lost = { toTarget: false, toCaller: false }
 
   #target: Target
@@ -28,7 +29,11 @@ export class FragileAddress {
       const pair = { caller, target }
       this.#pairs.add(pair)
       caller.on('data', (data) => void (this.#lost.toTarget || target.write(data)))
-      target.on('data', (data) => void (this.#lost.toCaller || caller.write(data)))
+      target.on('data', (data) => {
+        if (this.#lost.toCaller) return
+        if (this.#delayMs === 0) caller.write(data)
+        else setTimeout(() => caller.write(data), this.#delayMs)
+      })
       caller.on('close', () => void (this.#lost.toTarget || target.destroy()))
       target.on('close', () => void (this.#lost.toCaller || caller.destroy()))
     })
@@ -61,8 +66,14 @@ export class FragileAddress {
     this.#lost[direction] = true
   }
 
+  /** Each answer comes that many milliseconds later. */
+  slowDown(delayMs: number): void {
+    this.#delayMs = delayMs
+  }
+
   mend(): void {
     this.#isRefusing = false
+    this.#delayMs = 0
     this.#lost.toTarget = false
     this.#lost.toCaller = false
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FragileAddress } from '../../test/fragile-address.ts'
 import { eventually } from '../../test/harness.ts'
@@ -72,5 +73,23 @@ describe('the lock of a control process', () => {
     await eventually(() => performance.now() - begun > 2 * LEASE_MS)
     expect(lock.held).toBe(held)
     expect(await other.tryLead(agent)).toBe(false)
+  })
+
+  it('is lost once, however many statements wait for an answer that never comes', { tags: ['faults'] }, async () => {
+    const warnings: Error[] = []
+    const onWarning = (warning: Error) => warnings.push(warning)
+    process.on('warning', onWarning)
+    const lock = await take(network)
+    const { held } = lock
+    network.slowDown(100)
+    const leads = Array.from({ length: 40 }, () => lock.tryLead(randomUUID()).catch(() => false))
+    // As long as 15 renewals.
+    await delay(2.5 * LEASE_MS)
+    expect(lock.held).toBe(held)
+    network.lose('toCaller')
+    await eventually(() => lock.held !== held)
+    expect((await Promise.all(leads)).some((leading) => !leading)).toBe(true)
+    process.off('warning', onWarning)
+    expect(warnings).toEqual([])
   })
 })

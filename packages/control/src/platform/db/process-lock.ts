@@ -105,7 +105,16 @@ export class ProcessLock {
     this.#number = rows[0].number
     this.#client = client
     const end = () => void client.end().catch(() => undefined)
-    const renewing = setInterval(() => void this.#query(client, 'select 1').catch(end), this.#leaseMs / RENEWALS)
+    let isRenewing = false
+    // One at a time, and none after a failure: it waits for the statements before it, which renew the lease as well. All
+    // that wait fail together, and each end of the connection would wait for its close.
+    const renew = async () => {
+      if (isRenewing) return
+      isRenewing = true
+      await this.#query(client, 'select 1')
+      isRenewing = false
+    }
+    const renewing = setInterval(() => void renew().catch(end), this.#leaseMs / RENEWALS)
     client.once('end', () => {
       clearInterval(renewing)
       this.#client = null

@@ -42,8 +42,9 @@ export const auditAction = z.enum([
   /** An operator drains the sandbox's host, so it is on another host from now on. */
   'sandbox.moved',
   'sandbox.recovered',
-  /** An operator drains the snapshot's host, so it belongs to another host from now on. */
+  /** An operator drains the host of the snapshot or template, so it belongs to another host from now on. */
   'snapshot.moved',
+  'template.moved',
   /** The database's host was lost, so it is on another host from now on. Commits after `until` may be missing. */
   'database.recovered',
   /** An operator drains the host of the app, or that host or the VM is lost: a version of another host serves now. */

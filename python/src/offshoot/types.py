@@ -309,6 +309,7 @@ AuditAction: TypeAlias = Literal[
     'sandbox.moved',
     'sandbox.recovered',
     'snapshot.moved',
+    'template.moved',
     'database.recovered',
     'app.moved',
     'app.recovered',

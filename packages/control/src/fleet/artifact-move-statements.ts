@@ -67,16 +67,17 @@ export interface ArtifactMoveRow {
   readonly workspace_id: string
   readonly from_agent: string
   readonly to_agent: string
-  /** The home of the artifact now, its kind and its origin; `null`: it is gone. */
+  /** The home of the artifact now, its kind, its origin, and how people call it; `null`: it is gone. */
   readonly home: string | null
   readonly kind: Artifact['kind'] | null
   readonly origin: string | null
+  readonly name: string | null
 }
 
 /** No row: the move has ended. */
 export const openArtifactMove = statement<ArtifactMoveRow, [id: string]>(
   'open-artifact-move',
-  `select m.id, m.artifact_id, m.workspace_id, m.from_agent, m.to_agent, o.agent_id as home, o.kind, o.origin
+  `select m.id, m.artifact_id, m.workspace_id, m.from_agent, m.to_agent, o.agent_id as home, o.kind, o.origin, o.name
    from artifact_moves m left join artifacts o on o.id = m.artifact_id where m.id = $1 and m.finished_at is null`,
   { notNull: ['to_agent'] },
 )

@@ -134,7 +134,7 @@ export type Of_fleet_artifact_move_statements = [
   Assert<Agreement<typeof fleet_artifact_move_statements.drainableArtifacts, { "id": string; "workspace_id": string; "is_bound": boolean; "hosts": Computed<readonly string[]>; "tried": Computed<readonly string[]> }, [string, number]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.beginArtifactMove, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.recordUnplacedArtifact, {  }, [string, string, string]>>,
-  Assert<Agreement<typeof fleet_artifact_move_statements.openArtifactMove, { "id": string; "artifact_id": string; "workspace_id": string; "from_agent": string; "to_agent": string; "home": string | null; "kind": string | null; "origin": string | null }, [string]>>,
+  Assert<Agreement<typeof fleet_artifact_move_statements.openArtifactMove, { "id": string; "artifact_id": string; "workspace_id": string; "from_agent": string; "to_agent": string; "home": string | null; "kind": string | null; "origin": string | null; "name": string | null }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.finishArtifactMove, { "id": string }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.failArtifactMove, { "id": string }, [string, string, boolean]>>,
   Assert<Agreement<typeof fleet_artifact_move_statements.unfinishedArtifactMoves, { "id": string }, [number]>>,

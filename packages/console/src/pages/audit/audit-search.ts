@@ -88,6 +88,7 @@ const IS_OF_WORKSPACE: Readonly<Record<Action, boolean>> = {
   'sandbox.moved': true,
   'sandbox.recovered': true,
   'snapshot.moved': true,
+  'template.moved': true,
   'database.recovered': true,
   'app.moved': true,
   'app.recovered': true,

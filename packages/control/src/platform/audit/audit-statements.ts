@@ -47,6 +47,7 @@ const KIND_OF: Record<Noun<OwnAction>, AuditTargetKind> = {
   authority: 'authority',
   sandbox: 'sandbox',
   snapshot: 'snapshot',
+  template: 'template',
   database: 'database',
   ssh: 'sandbox',
   ssh_key: 'ssh_key',

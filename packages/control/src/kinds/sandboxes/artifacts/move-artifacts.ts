@@ -64,7 +64,7 @@ async function bring(
 
 async function commit(
   { database, fleet, log }: SandboxesContext,
-  { id, from_agent: from, to_agent: to }: ArtifactMoveRow,
+  { id, from_agent: from, to_agent: to, name }: ArtifactMoveRow,
   artifact: Artifact,
   requestId: string,
 ): Promise<void> {
@@ -75,10 +75,12 @@ async function commit(
       return false
     }
     await finishArtifactMove(client, id)
-    if (artifact.kind === 'snapshot') {
-      const moving = { action: 'snapshot.moved', target: artifact.id, details: { from, to } } as const
-      await recordAuditEvent(client, serviceActor(requestId), { workspaceId: artifact.workspace_id, ...moving })
-    }
+    await recordAuditEvent(client, serviceActor(requestId), {
+      workspaceId: artifact.workspace_id,
+      action: `${artifact.kind}.moved`,
+      target: name,
+      details: { from, to },
+    })
     return true
   })
   const source = fleet.byId(from)

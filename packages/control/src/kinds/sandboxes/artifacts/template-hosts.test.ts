@@ -223,6 +223,9 @@ describe('a built template on several hosts', () => {
     await operate('POST', `${home.state.agentId}/drain`)
     expect(await drained()).toMatchObject({ moved: 1, failed: 0, left: 0, staying: 0 })
     expect([await homeOf(), await copies()]).toEqual([away.state.agentId, []])
+    const { body: log } = await ask('GET', '/v1/audit?action=template.moved')
+    const details = { from: home.state.agentId, to: away.state.agentId }
+    expect(log).toMatchObject([{ target: 'mine', target_kind: 'template', actor: { type: 'service' }, details }])
     await eventually(() => !isOn(home))
     await reconciled(away)
     expect(isOn(away)).toBe(true)

@@ -1,49 +1,39 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { findFreePort } from '@offshoot/kit/free-port'
 import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type DataLayout, dataLayout, makeDataDir } from '@offshoot/up/base/data-layout'
 import { secret } from '@offshoot/up/base/secret'
-import { DATABASE, ensureCluster } from '@offshoot/up/services/postgres-cluster'
-import { postgresPrograms } from '@offshoot/up/services/postgres-install'
-import { postgresService, waitForPostgres } from '@offshoot/up/services/postgres-service'
-import { Supervisor } from '@offshoot/up/services/supervisor'
 import { backUp } from '@offshoot/up/backup/backup'
 import { restore } from '@offshoot/up/backup/restore'
+import { serveCluster } from '../setup/served-cluster.ts'
 
 const PASSPHRASE = 'correct horse'
 const never = new AbortController().signal
 
 let folder: string
-let running: Supervisor[] = []
+let running: Awaited<ReturnType<typeof serveCluster>>[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'offshoot-backup-'))
 })
 afterEach(async () => {
-  await Promise.all(running.map((supervisor) => supervisor.stop(['postgres'])))
+  await Promise.all(running.map((served) => served.stop()))
   running = []
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-const nothing = async () => undefined
-
 /** @returns a client of the service's role, once the cluster's server accepts connections */
 async function serve(layout: DataLayout): Promise<Client> {
-  const supervisor = new Supervisor(layout.logs, { started: nothing, ended: nothing, restarting: () => undefined })
-  running.push(supervisor)
-  const [programs, port] = [await postgresPrograms(), await findFreePort()]
-  const password = await ensureCluster(layout, programs, never)
-  supervisor.start(await postgresService(layout, programs, port))
-  await waitForPostgres(layout, supervisor, never)
-  const client = new Client({ host: '127.0.0.1', port, password, ...DATABASE })
+  const served = await serveCluster(layout)
+  running.push(served)
+  const client = new Client(served.address)
   await client.connect()
   return client
 }
 
 async function stop(): Promise<void> {
-  await running.pop()?.stop(['postgres'])
+  await running.pop()?.stop()
 }
 
 const highest = async (client: Client) =>

@@ -42,6 +42,7 @@ export interface RunningControl {
 type ConfigInput = z.input<typeof controlConfig>
 /** The settings of a control process that a test may choose. */
 export type TestSettings = Partial<Omit<ConfigInput, 'agents' | 'listen' | 'public_url'>>
+type ServedPostgres = Pick<TestPostgres, 'host' | 'port' | 'user' | 'password' | 'stop'>
 type Settings = Pick<ConfigInput, 'database' | 'data_dir' | 'cors_origins' | 'commit'>
 
 /** Only the tests of limits set any. */
@@ -69,7 +70,10 @@ export class Harness {
   }
 
   /** @param address at which control reaches the server */
-  static async on(postgres: TestPostgres, address: Pick<TestPostgres, 'host' | 'port'> = postgres): Promise<Harness> {
+  static async on(
+    postgres: ServedPostgres,
+    address: Pick<ServedPostgres, 'host' | 'port'> = postgres,
+  ): Promise<Harness> {
     const dataDir = await mkdtemp(join(tmpdir(), 'offshoot-control-'))
     const { user, password } = postgres
     const { host, port } = address
@@ -85,6 +89,7 @@ export class Harness {
     })
   }
 
+  /** Waits until it reaches these agents. Hosts that have joined before may be away. */
   async control(
     agents: readonly Pick<FakeAgent, 'url' | 'secret'>[],
     chosen: TestSettings = {},
@@ -111,7 +116,7 @@ export class Harness {
     }
     const running = { control, app, url, stop }
     this.#running.add(running)
-    await eventually(() => control.fleet.agents.every((agent) => agent.isReachable))
+    await eventually(() => control.fleet.agents.every(({ hostId, isReachable }) => hostId !== null || isReachable))
     return running
   }
 

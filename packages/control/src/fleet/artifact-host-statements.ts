@@ -3,7 +3,10 @@ import { statement } from '../platform/db/statement.ts'
 import type { Artifact } from './artifact.ts'
 import { isRecentlyRemoved } from './removable.ts'
 
-/** Statements about the hosts that have an artifact beside its home (`artifact.ts`). */
+/**
+ * Statements about the hosts that have an artifact beside its home (`artifact.ts`). A home that has lost the artifact is one
+ * of them while it gets it again.
+ */
 
 export interface ArtifactHost {
   readonly agent_id: string
@@ -28,22 +31,22 @@ export const hostOfArtifact = statement<Pick<ArtifactHost, 'state'>, [id: string
 
 /**
  * A host is to get the artifact. From now on, it must not remove what it may still have of it. No row: it is getting it
- * already or is its home, it was told to remove it just now, or the artifact is being deleted.
+ * already or is its home and has it, it was told to remove it just now, or the artifact is being deleted.
  */
-export const beginArtifactHost = statement<{ artifact_id: string }, [id: string, agentId: string, creator: number]>(
+export const beginArtifactHost = statement<{ is_home: boolean }, [id: string, agentId: string, creator: number]>(
   'begin-artifact-host',
   `with host as (
      select id from agents where id = $2 and retired_at is null for share
    ), begun as (
      insert into artifact_hosts (artifact_id, agent_id, workspace_id, creator)
      select o.id, host.id, o.workspace_id, $3 from artifacts o, host
-     where o.id = $1 and o.is_ready and not o.is_expiring and o.agent_id <> host.id
+     where o.id = $1 and o.is_ready and not o.is_expiring and (o.agent_id <> host.id or o.is_missing)
        and not ${isRecentlyRemoved('o.id', 'host.id')}
      on conflict do nothing returning artifact_id, agent_id
    ), wanted as (
      delete from removed_objects r using begun where r.id = begun.artifact_id and r.agent_id = begun.agent_id
    )
-   select artifact_id from begun`,
+   select o.agent_id = begun.agent_id as is_home from begun join artifacts o on o.id = begun.artifact_id`,
 )
 
 /** The host has it. No row: the artifact was deleted meanwhile. */
@@ -58,12 +61,12 @@ export const removeArtifactHost = statement<{ artifact_id: string }, [id: string
   'delete from artifact_hosts where artifact_id = $1 and agent_id = $2 returning artifact_id',
 )
 
-/** Copies that a host which is drained has beside other hosts. */
+/** Copies that a host which is drained has beside their homes. */
 export const copiesOnHost = statement<Pick<Artifact, 'id' | 'kind' | 'workspace_id'>, [agentId: string, limit: number]>(
   'artifact-copies-on-host',
   `select h.artifact_id as id, o.kind, h.workspace_id
    from artifact_hosts h join artifacts o on o.id = h.artifact_id
-   where h.agent_id = $1 and h.state = 'ready' order by h.artifact_id limit $2`,
+   where h.agent_id = $1 and h.state = 'ready' and o.agent_id <> h.agent_id order by h.artifact_id limit $2`,
   { notNull: ['kind'] },
 )
 
@@ -97,7 +100,7 @@ export const placesOfArtifact = statement<ArtifactPlaces, [id: string]>(
   { notNull: ['home', 'is_missing', 'is_bound'] },
 )
 
-/** SQL: another host that has the artifact `o`, if there is one. */
+/** SQL: a host that has the artifact `o`, which its home had lost, if there is one. */
 const OTHER_HOST = `(select h.agent_id from artifact_hosts h join agents a on a.id = h.agent_id
   where h.artifact_id = o.id and h.state = 'ready' and a.retired_at is null order by h.created_at limit 1)`
 
@@ -141,7 +144,7 @@ export const changeHome = statement<{ id: string }, [id: string, fromAgent: stri
   { notNull: ['id'] },
 )
 
-/** Its home was removed or has lost it. Another host that has it takes its place, if there is one. */
+/** Its home was removed or had lost it. The home is the host that has it now, if there is one. */
 export const settleHome = statement<{ id: string }, [id: string]>(
   'settle-home-of-artifact',
   `with moved as (
@@ -159,23 +162,31 @@ export const noteMissing = statement<{ id: string }, [id: string, agentId: strin
   { notNull: ['id'] },
 )
 
-/** Its home has it after all. */
+/** Its home has it after all, or again. */
 export const noteFound = statement<never, [id: string, agentId: string]>(
   'note-found-artifact',
-  'update artifacts set is_missing = false where id = $1 and agent_id = $2 and is_missing',
+  `with found as (
+     update artifacts set is_missing = false where id = $1 and agent_id = $2 and is_missing
+   )
+   delete from artifact_hosts h using artifacts o
+   where h.artifact_id = $1 and h.agent_id = $2 and o.id = h.artifact_id and o.agent_id = h.agent_id`,
 )
 
 export interface ReconcileRow {
   readonly id: string
   readonly workspace_id: string
   readonly is_ready: boolean
-  /** The host is not its home. */
+  /** The host is not its home, or is a home that gets it again. */
   readonly is_copy: boolean
-  /** The host is known not to have it. */
+  /** The host is its home, and is known to have lost it. */
   readonly is_missing: boolean
   /** @see isAbandoned */
   readonly is_abandoned: boolean
 }
+
+/** SQL: the home does not get it again just now. There is one row for each artifact and host. */
+const IS_NOT_BROUGHT = (row: string) =>
+  `not exists (select from artifact_hosts b where b.artifact_id = ${row}.id and b.agent_id = ${row}.agent_id)`
 
 /** The snapshots that an agent should have. @param copySeconds for which a copy from another host may last */
 export const snapshotRowsOfAgent = statement<
@@ -185,9 +196,9 @@ export const snapshotRowsOfAgent = statement<
   'snapshot-rows-of-agent',
   `select s.id, s.workspace_id, s.status = 'ready' as is_ready, false as is_copy, s.is_missing,
      ${isAbandoned('s', '$2')} as is_abandoned
-   from snapshots s where s.agent_id = $1
+   from snapshots s where s.agent_id = $1 and ${IS_NOT_BROUGHT('s')}
    union all
-   select s.id, s.workspace_id, h.state = 'ready', true, false, ${isAbandoned('h', '$3')}
+   select s.id, s.workspace_id, h.state = 'ready', true, s.agent_id = h.agent_id, ${isAbandoned('h', '$3')}
    from artifact_hosts h join snapshots s on s.id = h.artifact_id where h.agent_id = $1`,
 )
 
@@ -195,8 +206,8 @@ export const snapshotRowsOfAgent = statement<
 export const templateRowsOfAgent = statement<ReconcileRow, [agentId: string, copySeconds: number]>(
   'template-rows-of-agent',
   `select id, workspace_id, true as is_ready, false as is_copy, is_missing, false as is_abandoned
-   from artifacts where kind = 'template' and agent_id = $1
+   from artifacts o where kind = 'template' and agent_id = $1 and ${IS_NOT_BROUGHT('o')}
    union all
-   select h.artifact_id, h.workspace_id, h.state = 'ready', true, false, ${isAbandoned('h', '$2')}
+   select h.artifact_id, h.workspace_id, h.state = 'ready', true, t.agent_id = h.agent_id, ${isAbandoned('h', '$2')}
    from artifact_hosts h join templates t on t.id = h.artifact_id where h.agent_id = $1`,
 )

@@ -49,8 +49,9 @@ export async function settleLost(
   lost: readonly ReconcileRow[],
 ): Promise<ReconcileRow[]> {
   const nowhere: ReconcileRow[] = []
-  for (const row of lost.filter(({ is_missing: isMissing }) => !isMissing)) {
+  for (const row of lost) {
     if (row.is_copy) await removeArtifactHost(pool, row.id, agentId)
+    else if (row.is_missing) continue
     else if ((await keptElsewhere(pool, row.id, agentId)) === null) nowhere.push(row)
     else log.warn({ agent: agentId, [kind]: row.id }, `${kind} lost by its host: a copy is elsewhere`)
   }
@@ -64,15 +65,19 @@ async function keptElsewhere(pool: ReconcileOptions['pool'], id: string, agentId
   return kept?.id ?? null
 }
 
-/** The host may still be receiving the artifact of an abandoned row. Afterwards, nothing of it is there. */
+/**
+ * The host may still be receiving the artifact of an abandoned row. Afterwards, nothing of it is there. A home that gets it
+ * again may as well have found it, so nothing is removed there.
+ */
 export async function endCopy(
   { pool, client, agentId, log }: ReconcileOptions,
   kind: Artifact['kind'],
-  { id, workspace_id }: ReconcileRow,
+  { id, workspace_id, is_missing: isHome }: ReconcileRow,
   requestId: string,
 ): Promise<void> {
-  const ended = removeArtifact(client, { id, kind, workspace_id, requestId }).then(() =>
-    removeArtifactHost(pool, id, agentId),
-  )
-  await orLog(log, { agent: agentId, [kind]: id }, ended)
+  const end = async () => {
+    if (!isHome) await removeArtifact(client, { id, kind, workspace_id, requestId })
+    await removeArtifactHost(pool, id, agentId)
+  }
+  await orLog(log, { agent: agentId, [kind]: id }, end())
 }

@@ -115,7 +115,7 @@ export type Of_fleet_artifact_copy_statements = [
 export type Of_fleet_artifact_host_statements = [
   Assert<Agreement<typeof fleet_artifact_host_statements.hostsOfArtifact, { "agent_id": Computed<string>; "state": Computed<string> }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.hostOfArtifact, { "state": Computed<string> }, [string, string]>>,
-  Assert<Agreement<typeof fleet_artifact_host_statements.beginArtifactHost, { "artifact_id": string }, [string, string, number]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.beginArtifactHost, { "is_home": Computed<boolean> }, [string, string, number]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.setArtifactHostReady, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.removeArtifactHost, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.copiesOnHost, { "id": string; "kind": string; "workspace_id": string }, [string, number]>>,

@@ -85,20 +85,23 @@ function isAnswered(nodes: readonly Candidate[]): boolean {
   return nodes.some(({ isReachable }) => isReachable)
 }
 
+/** A home that has lost it comes last, because it may lose it again. */
 function thoseThatCanGet(
   { fleet, storedStreams }: SandboxesContext,
-  { home, accelerator, qemu_version, is_stored: isStored, leaving, is_bound }: ArtifactPlaces,
+  { home, accelerator, qemu_version, is_missing: isMissing, is_stored: isStored, leaving, is_bound }: ArtifactPlaces,
   workspaceId: WorkspaceId,
   having: readonly Candidate[],
 ): Candidate[] {
   const isGiven = isAnswered(having) || (isStored && storedStreams !== null)
   if (!isGiven) return []
   const tried = [...having.map(({ info }) => info.agent_id), ...leaving]
-  return destinations(
+  const able = destinations(
     fleet,
-    { agent_id: home, accelerator, qemu_version },
+    { agent_id: isMissing ? null : home, accelerator, qemu_version },
     { workspace_id: workspaceId, tried, is_bound },
   )
+  const isHome = ({ info }: Candidate) => info.agent_id === home
+  return able.toSorted((a, b) => Number(isHome(a)) - Number(isHome(b)))
 }
 
 /** As before there were copies: why its home cannot do it. */

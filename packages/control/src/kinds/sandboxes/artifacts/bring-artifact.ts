@@ -47,7 +47,7 @@ export async function bringArtifact(
     if (host?.state === 'ready') return
     if (host === undefined) {
       const [begun] = await beginArtifactHost(pool, artifact.id, agentId, control.lock.number)
-      if (begun !== undefined) return bring(control, artifact, { agentId, to, requestId, signal })
+      if (begun !== undefined) return bring(control, artifact, { ...begun, agentId, to, requestId, signal })
       const [other] = await hostOfArtifact(pool, artifact.id, agentId)
       if (other === undefined) {
         const detail = `the ${artifact.kind} was deleted, or has just left the host`
@@ -59,6 +59,8 @@ export async function bringArtifact(
 }
 
 interface Bringing {
+  /** The host is the home of the artifact, and has lost it. */
+  readonly is_home: boolean
   readonly agentId: string
   readonly to: KnownAgent
   readonly requestId: string
@@ -67,7 +69,7 @@ interface Bringing {
 
 async function bring(control: SandboxesContext, artifact: Artifact, bringing: Bringing): Promise<void> {
   const { database, log } = control
-  const { agentId, to, requestId, signal } = bringing
+  const { is_home: isHome, agentId, to, requestId, signal } = bringing
   const { id, kind, workspace_id } = artifact
   const subject = { id, kind, workspace_id, requestId }
   const about = { [kind]: id, agent: agentId, req_id: requestId }
@@ -79,14 +81,16 @@ async function bring(control: SandboxesContext, artifact: Artifact, bringing: Br
         await artifactContent(to.client, subject).catch(() => Promise.reject(error))
       },
     )
-    const [ready] = await setArtifactHostReady(database.pool, id, agentId)
-    if (ready === undefined) throw new ApiError('conflict', { detail: `the ${kind} was deleted` })
+    await setArtifactHostReady(database.pool, id, agentId)
     await settleHome(database.pool, id)
+    const [ready] = await hostOfArtifact(database.pool, id, agentId)
+    if (ready === undefined) throw new ApiError('conflict', { detail: `the ${kind} was deleted` })
     log.info(about, `${kind} brought to a host`)
   } catch (error) {
     log.warn({ ...about, err: error }, `${kind} not brought to a host`)
-    // If the host does not answer, reconciliation settles the row.
-    await removeArtifact(to.client, subject).then(
+    // If the host does not answer, reconciliation settles the row. A home may have found what it had lost, so nothing is
+    // removed there.
+    await (isHome ? Promise.resolve() : removeArtifact(to.client, subject)).then(
       () => removeArtifactHost(database.pool, id, agentId),
       () => undefined,
     )

@@ -56,6 +56,26 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     await harness.pool.query('update agents set lost_at = now() where id = $1', [agent.state.agentId])
   }
 
+  const reconcile = () => control.control.fleet.reconcileSoon(home.state.agentId)
+  const isMissing = async (expected: boolean) =>
+    eventually(async () => {
+      reconcile()
+      return (await homeOf()).is_missing === expected
+    })
+  const forget = async () => {
+    home.state.snapshots.delete(id)
+    await isMissing(true)
+  }
+  const hosts = async () => (await harness.pool.query('select agent_id, state from artifact_hosts')).rows
+  const asked = (method: string, end: string) =>
+    home.requests.filter((each) => each.method === method && each.path.endsWith(end)).length
+  const isHomeAgain = async () => {
+    expect([await homeOf(), await hosts()]).toEqual([{ agent_id: home.state.agentId, is_missing: false }, []])
+    expect(home.state.snapshots.get(id)).toMatchObject({ workspace_id: alice.workspaceId })
+    expect(asked('DELETE', id)).toBe(0)
+    expect((await harness.pool.query('select from removed_objects where id = $1', [id])).rowCount).toBe(0)
+  }
+
   it('is used on another host while its own is lost, and deleted with its objects', async () => {
     await stored()
     expect((await objects()).length).toBeGreaterThan(1)
@@ -100,6 +120,71 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     await eventually(async () => (await homeOf()).is_missing === true)
     expect((await create()).status).toBe(201)
     expect(await homeOf()).toEqual({ agent_id: away.state.agentId, is_missing: false })
+  })
+
+  describe('whose only host has lost it', () => {
+    let kept: unknown
+
+    beforeEach(async () => {
+      await stored()
+      await kill(away)
+      kept = home.state.snapshots.get(id)
+      await forget()
+    })
+
+    it('comes back there once for all who ask, each time it is lost, and is deleted as any other', async () => {
+      expect((await Promise.all([create(), create(), create()])).map(({ status }) => status)).toEqual([201, 201, 201])
+      expect(asked('PUT', 'import')).toBe(1)
+      await isHomeAgain()
+      await forget()
+      expect((await create()).status).toBe(201)
+      expect(asked('PUT', 'import')).toBe(2)
+      await isHomeAgain()
+      await harness.pool.query('delete from sandboxes')
+      expect((await ask('DELETE', `/v1/snapshots/${id}`)).status).toBe(204)
+      expect(home.state.snapshots.has(id)).toBe(false)
+      await eventually(async () => (await objects()).length === 0)
+    })
+
+    it('comes back although the answer was lost', async () => {
+      home.lostAnswers.add('import-snapshot')
+      expect((await create()).status).toBe(201)
+      await isHomeAgain()
+    })
+
+    it('does not come back from a damaged copy, and what its host finds meanwhile stays', async () => {
+      home.onMove = async (step) => {
+        if (step !== 'import-snapshot') return undefined
+        home.state.snapshots.set(id, kept as never)
+        return { status: 400, body: { error: 'the stream is damaged' } }
+      }
+      expect((await create()).status).toBe(502)
+      expect(await hosts()).toEqual([])
+      await isMissing(false)
+      await isHomeAgain()
+      home.onMove = async () => undefined
+      expect((await create()).status).toBe(201)
+      expect((await copies()).at(-1)).toMatchObject({ state: 'stored' })
+    })
+
+    it.each([
+      ['before it was there', false],
+      ['after it was there', true],
+    ])('comes back if the process that brought it has died %s', async (_when, isThere) => {
+      await harness.pool.query(
+        `insert into artifact_hosts (artifact_id, agent_id, workspace_id, creator)
+         select id, agent_id, workspace_id, 2147483647 from snapshots where id = $1`,
+        [id],
+      )
+      if (isThere) home.state.snapshots.set(id, kept as never)
+      await eventually(async () => {
+        reconcile()
+        return (await hosts()).length === 0
+      })
+      expect((await homeOf()).is_missing).toBe(!isThere)
+      expect((await create()).status).toBe(201)
+      await isHomeAgain()
+    })
   })
 
   it('shares its bake with the other copies of the workspace', async () => {

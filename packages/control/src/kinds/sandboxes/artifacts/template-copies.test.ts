@@ -91,6 +91,20 @@ describe('a built template with a stored copy', { tags: ['faults'] }, () => {
     expect(await row()).toEqual({ agent_id: away.state.agentId, is_missing: false })
   })
 
+  it('comes back to its own host once that has lost it, if there is no other one', async () => {
+    await kill(away)
+    for (const imports of [1, 2]) {
+      home.state.builds.templates.delete(id)
+      control.control.fleet.reconcileSoon(home.state.agentId)
+      await eventually(async () => (await row()).is_missing === true)
+      expect((await Promise.all([create(), create()])).map(({ status }) => status)).toEqual([201, 201])
+      expect(await row()).toEqual({ agent_id: home.state.agentId, is_missing: false })
+      expect((await harness.pool.query('select from artifact_hosts')).rowCount).toBe(0)
+      expect(home.state.builds.templates.get(id)).toBe(alice.workspaceId)
+      expect(home.requests.filter(({ path }) => path.endsWith('/import'))).toHaveLength(imports)
+    }
+  })
+
   it('is not used if an object is damaged or missing, and stays', async () => {
     await lose(home)
     const [name = ''] = await objects()

@@ -5,7 +5,8 @@ import { type Candidate, isOpen, isWilling, ranked } from '../../../fleet/placem
 
 /** What the source is, or was when it answered last. */
 interface Placed {
-  readonly agent_id: string
+  /** `null`: it may come back to its host, which has lost it. */
+  readonly agent_id: string | null
   readonly accelerator: string | null
   readonly qemu_version: string | null
 }

@@ -561,6 +561,7 @@ export type Of_kinds_databases_verification_statements = [
   Assert<Agreement<typeof kinds_databases_verification_statements.hasPendingVerifications, { "found": Computed<boolean> }, []>>,
   Assert<Agreement<typeof kinds_databases_verification_statements.setVerified, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_databases_verification_statements.postponeVerification, { "id": string }, [string, number, number]>>,
+  Assert<Agreement<typeof kinds_databases_verification_statements.endAbandonedVerifications, { "id": string }, []>>,
   Assert<Agreement<typeof kinds_databases_verification_statements.insertVerification, {  }, [string]>>,
   Assert<Agreement<typeof kinds_databases_verification_statements.verificationsAmong, { "id": string }, [readonly string[]]>>,
   Assert<Agreement<typeof kinds_databases_verification_statements.removeOldVerifications, {  }, []>>,

@@ -1,5 +1,6 @@
 import type { DatabaseSize } from '@offshoot/contract/database'
 import type { WorkspaceId } from '@offshoot/contract/ids'
+import { hasNoCreator } from '../../platform/db/abandoned.ts'
 import { statement } from '../../platform/db/statement.ts'
 import { READY_SNAPSHOT } from '../sandboxes/snapshots/snapshot-row.ts'
 import { type BackupRow, BACKUP_COLUMNS, WHOLE_BACKUPS } from './backup-statements.ts'
@@ -55,6 +56,21 @@ export const postponeVerification = statement<{ id: string }, [id: string, secon
   'postpone-backup-verification',
   `update database_backups set proof_lease_until = null, proof_due_at = now() + make_interval(secs => $2),
      proof_tries = proof_tries + $3 where id = $1 returning id`,
+)
+
+/**
+ * The process that verified has ended: its sandbox is removed now, and the backup is due again. A row without a VM is left
+ * to the reconciliation.
+ */
+export const endAbandonedVerifications = statement<{ id: string }, []>(
+  'end-abandoned-verifications',
+  `with ended as (
+     update sandboxes s set deletion_due_at = now()
+     where s.managed_by = 'proof' and s.deletion_due_at is null and s.status <> 'creating' and ${hasNoCreator('s')}
+     returning s.managed_id
+   )
+   update database_backups b set proof_lease_until = null, proof_due_at = now() from ended
+   where b.database_id = ended.managed_id and b.verified = 'pending' and b.proof_lease_until > now() returning b.id`,
 )
 
 /** Must run before the sandbox exists: records of this sandbox become no events. */

@@ -131,12 +131,12 @@ it('is of a backup that is no snapshot of anybody', async () => {
     expect([path, (await ask(method, path, body)).status]).toEqual([path, 404])
 })
 
-it('leaves its sandbox with a row, which no list shows, if the process ends, and the sandbox is removed when it expires', async () => {
+/** A verification that gets no further than its sandbox. */
+async function begin() {
   await harness.pool.query(`update database_backups set verified = 'pending', proof_tries = 0`)
   await dueNow()
   const begun = Promise.withResolvers<{ destroy(): unknown }>()
   agent.onCreate = async (id, { without_memory: isCold }) => void (isCold === true && made.push(id))
-  // The process gets no further.
   agent.onUpgrade = (_request, socket) => begun.resolve(socket)
   const verification = verifyNextBackup(running.control, never)
   const socket = await begun.promise
@@ -145,12 +145,40 @@ it('leaves its sandbox with a row, which no list shows, if the process ends, and
     (await harness.pool.query('select managed_by, status from sandboxes where id = $1', [id])).rows[0]
   agent.cutStreams()
   await eventually(async () => (await row())?.status === 'running')
+  const end = async () => {
+    socket.destroy()
+    await verification
+  }
+  return { id, row, end }
+}
+
+it('leaves its sandbox with a row, which no list shows, if the process ends, and the sandbox is removed when it expires', async () => {
+  const { id, row, end } = await begin()
   expect([await row(), agent.state.sandboxes.has(id)]).toEqual([{ managed_by: 'proof', status: 'running' }, true])
   expect((await ask('GET', '/v1/sandboxes')).body.map((each: { id: string }) => each.id)).not.toContain(id)
   expect((await harness.pool.query('select from reconcile_waiting')).rowCount).toBe(0)
   await harness.pool.query('update sandboxes set expires_at = now() where id = $1', [id])
   expect(await eventually(async () => (await row()) === undefined)).toBe(true)
   expect(agent.state.sandboxes.has(id)).toBe(false)
-  socket.destroy()
-  await verification
+  await end()
+})
+
+it('is begun anew, without the sandbox of before, as soon as its process has ended', async () => {
+  const { id, row, end } = await begin()
+  await verifyNextBackup(running.control, never)
+  expect([await row(), (await proof()).is_later]).toEqual([{ managed_by: 'proof', status: 'running' }, true])
+  await harness.pool.query('update sandboxes set creator = 2147483647 where id = $1', [id])
+  const begun = Promise.withResolvers<void>()
+  agent.onUpgrade = (_request, socket) => {
+    begun.resolve()
+    socket.destroy()
+  }
+  await eventually(async () => {
+    await verifyNextBackup(running.control, never)
+    return made.at(-1) !== id
+  })
+  await begun.promise
+  expect(await eventually(async () => (await row()) === undefined)).toBe(true)
+  expect([agent.state.sandboxes.has(id), made.filter((each) => agent.state.sandboxes.has(each))]).toEqual([false, []])
+  await end()
 })

@@ -4,7 +4,7 @@
  *
  *     pending ──► ok
  *        │ └────► failed      it is damaged, or it could not be started in several attempts
- *        └── retry later      no memory or disk is free, or its host is unreachable; a dead process's lease expires
+ *        └── retry later      no memory or disk is free, or its host is unreachable; the process has ended
  *
  * Tenants' work has priority. Verification begins only if the host has twice the needed memory free, and aborts when
  * the rest is needed.
@@ -26,6 +26,7 @@ import { sandboxById, setDeletionDue } from '../sandboxes/model/sandbox-statemen
 import { checkServer } from './check-server.ts'
 import {
   claimVerification,
+  endAbandonedVerifications,
   hasPendingVerifications,
   insertVerification,
   lockVerifications,
@@ -64,7 +65,9 @@ export function backupVerification(control: DatabasesContext): readonly Lane[] {
 }
 
 export async function verifyNextBackup(control: DatabasesContext, ending: AbortSignal): Promise<void> {
-  const { fleet, database, log } = control
+  const { fleet, database, lock, log } = control
+  const { held } = lock
+  await endAbandonedVerifications(database.pool)
   const [row] = await transaction(database.pool, async (client) => {
     await lockVerifications(client)
     return claimVerification(client, fleet.reachable, VERIFICATION_SECONDS)
@@ -84,7 +87,8 @@ export async function verifyNextBackup(control: DatabasesContext, ending: AbortS
     await setVerified(database.pool, row.id, wrong === null ? 'ok' : 'failed', wrong)
     if (wrong !== null) log.error({ backup: row.id, database: row.database_id, wrong }, 'backup is damaged')
   } catch (error) {
-    await postpone(control, row, error, signal)
+    // A process that has lost its lock counts as ended, so another one may have removed the sandbox.
+    await postpone(control, row, error, signal.aborted || lock.held !== held)
   } finally {
     over.abort()
     await watching
@@ -126,13 +130,13 @@ async function postpone(
   { database: { pool }, fleet, log }: DatabasesContext,
   row: VerificationRow,
   error: unknown,
-  signal: AbortSignal,
+  isInterrupted: boolean,
 ) {
   log.warn({ err: error, backup: row.id }, 'verification of a backup not finished')
   // The attempt was aborted, or host, agent or credit were not available. None of that says anything about the backup.
   const isAway = fleet.byId(row.agent_id)?.isReachable !== true
   const isRefused = error instanceof ApiError && NOT_THE_BACKUP.has(error.kind)
-  const isElsewhere = signal.aborted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
+  const isElsewhere = isInterrupted || isAway || isRefused || (await hasFullDisk(fleet, row).catch(() => true))
   const retrySeconds = isElsewhere ? NO_ROOM_RETRY_SECONDS : RETRY_SECONDS[row.proof_tries]
   if (retrySeconds !== undefined) {
     await postponeVerification(pool, row.id, retrySeconds, isElsewhere ? 0 : 1)

@@ -212,5 +212,15 @@ describe('TLS in which both sides have a certificate', () => {
       tls.set(await trusting(next.certificate, next, 'control.example'))
       expect((await once(socket, 'error'))[0]).toMatchObject({ code: 'ECONNABORTED' })
     })
+
+    it('gives a pool no connection whose handshake began before', async () => {
+      replaceIdentity(server, await trusting(both, authority, 'host.example'))
+      const tls = new MutualTls()
+      tls.set(await trusting(both, next, 'control.example'))
+      const settled = await trusting(next.certificate, next, 'control.example')
+      const result = resultOf(peer(tls))
+      tls.set(settled)
+      expect(await result).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT' })
+    })
   })
 })

@@ -158,6 +158,8 @@ export function peerConnector(peer: Peer, timeoutMs: number): (_options: unknown
     const timer = setTimeout(() => fail(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs)
     socket.once('error', fail)
     socket.once(peer.tls === null ? 'connect' : 'secureConnect', () => {
+      // Its authority was replaced during the handshake. The error comes next, before undici could listen to it.
+      if (socket.destroyed) return
       clearTimeout(timer)
       socket.off('error', fail)
       callback(null, socket)

@@ -3,7 +3,7 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -11,7 +11,10 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { GuestLink } from '../link.ts'
 
 const guestFolder = fileURLToPath(new URL('../../../../guest/', import.meta.url))
-const program = join(guestFolder, 'build/offshoot-guest-asan')
+/** With sanitizers, and one that speaks the previous protocol version only. */
+const PROGRAMS = { current: 'build/offshoot-guest-asan', 5: 'build/offshoot-guest-5' } as const
+/** The programs that this process has found up to date. */
+const built = new Map<string, Promise<unknown>>()
 
 /** A deadline that a test reaches only when it has failed, even on a busy machine. */
 export const deadlineFor = (what: string) => Deadline.after(30_000, what)
@@ -32,13 +35,14 @@ export class HostGuest {
 
   /** @param version starts a build that speaks this protocol version only */
   static async start(version?: 5): Promise<HostGuest> {
-    const built = version === undefined ? program : `${program}-${version}`
-    // One test file compiles it; the others wait instead of compiling it, too.
-    const lock = join(guestFolder, 'Makefile')
-    await promisify(execFile)('flock', [lock, 'make', '-C', guestFolder, relative(guestFolder, built)])
+    const target = PROGRAMS[version ?? 'current']
+    const isBuilt = built.get(target) ?? compile(target)
+    built.set(target, isBuilt)
+    await isBuilt
     const root = await mkdtemp(join(tmpdir(), 'offshoot-guest-'))
     const socketPath = join(root, 'guest.sock')
-    const child = spawn(built, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const program = join(guestFolder, target)
+    const child = spawn(program, ['--socket', socketPath, '--root', root], { stdio: ['ignore', 'ignore', 'pipe'] })
     return new HostGuest(root, child)
   }
 
@@ -66,4 +70,9 @@ export class HostGuest {
       throw new Error(`guest ended with ${this.#child.exitCode ?? this.#child.signalCode}: ${errors}`)
     }
   }
+}
+
+/** One test process compiles it; the others wait instead of compiling it, too. */
+async function compile(target: string): Promise<void> {
+  await promisify(execFile)('flock', [join(guestFolder, 'Makefile'), 'make', '-C', guestFolder, target])
 }

@@ -15,6 +15,9 @@ export const ORIGIN = {
   created_at: '2026-11-21T00:00:00.000Z',
 }
 
+/** A thread loads the modules of its work when it starts, which takes longer than the work of a test. */
+const thread = new Thread()
+
 /** The frozen layers below the data directory of a test. */
 export async function openLayers(root: string): Promise<Layers> {
   await mkdir(join(root, 'layers'), { recursive: true })
@@ -26,7 +29,6 @@ export async function openCheckpoints<Machine>(
   root: string,
   machines: CheckpointMachines<Machine>,
 ): Promise<Checkpoints<Machine>> {
-  const thread = new Thread()
   return new Checkpoints({
     root,
     keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),

@@ -8,6 +8,7 @@ import type { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
 const BUILD_MS = 60_000
+const FIELDS = { name: 'web', size_mb: '64', memory_mb: '128', start_cmd: 'exec httpd -f -p 80 -h /www' }
 
 let offshoot: Offshoot
 beforeAll(async () => {
@@ -30,9 +31,15 @@ async function build(
   return { status: response.status, body: (await response.json()) as { id: string } }
 }
 
-it('a template is built from an archive, followed, made sandboxes from, replaced and deleted', async () => {
-  const fields = { name: 'web', size_mb: '64', memory_mb: '128', start_cmd: 'exec httpd -f -p 80 -h /www' }
-  const first = await build(fields)
+const ended = (build: string) =>
+  until(
+    'the end of the build',
+    async () => (await offshoot.request('GET', `/v1/builds/${build}`)).body.ended_at,
+    BUILD_MS,
+  )
+
+it('a template is built from an archive, followed, made sandboxes from and deleted', async () => {
+  const first = await build(FIELDS)
   expect(first).toMatchObject({ status: 202, body: { name: 'web', size_mb: 64 } })
   const events = await (await openEvents(offshoot, 'GET', `/v1/builds/${first.body.id}/logs?follow=1`)).rest()
   expect(events.at(-1)).toMatchObject({ event: 'done', data: { status: 'done', error: null } })
@@ -40,7 +47,7 @@ it('a template is built from an archive, followed, made sandboxes from, replaced
   expect(percents).toEqual(percents.toSorted((a, b) => a - b))
   expect(await offshoot.request('GET', `/v1/builds/${first.body.id}`)).toMatchObject({ body: { status: 'done' } })
   expect(await offshoot.request('GET', '/v1/templates/web')).toMatchObject({
-    body: { is_global: false, meta: { start_cmd: fields.start_cmd, image_digest: expect.stringMatching(/^sha256:/) } },
+    body: { is_global: false, meta: { start_cmd: FIELDS.start_cmd, image_digest: expect.stringMatching(/^sha256:/) } },
   })
   const sandbox = await offshoot.create({ template: 'web' })
   expect(sandbox).toMatchObject({ template: 'web', memory_mb: 128, boot_mode: 'snapshot' })
@@ -50,25 +57,29 @@ it('a template is built from an archive, followed, made sandboxes from, replaced
       ({ port, listening }: { port: number; listening: boolean }) => port === 80 && listening,
     ),
   )
-  expect((await build(fields)).status).toBe(409)
-  const second = await build({ ...fields, start_cmd: '', replace: 'true' })
-  await until(
-    'the second',
-    async () => (await offshoot.request('GET', `/v1/builds/${second.body.id}`)).body.ended_at,
-    BUILD_MS,
-  )
-  expect((await offshoot.request('GET', '/v1/templates/web/builds')).body.map(({ id }: { id: string }) => id)).toEqual([
-    second.body.id,
-    first.body.id,
-  ])
-  const fork = await offshoot.request('POST', `/v1/sandboxes/${sandbox.id}/fork`)
-  expect(fork).toMatchObject({ status: 201, body: { template: 'web' } })
-  expect((await offshoot.exec(fork.body.id, 'cat /www/index.html')).stdout).toBe(fields.start_cmd)
-  const { id } = await offshoot.create({ template: 'web' })
-  expect((await offshoot.exec(id, 'cat /www/index.html')).stdout).toBe('')
+  expect((await build(FIELDS)).status).toBe(409)
   expect((await offshoot.request('DELETE', '/v1/templates/web')).status).toBe(204)
   expect((await offshoot.request('POST', '/v1/sandboxes', { body: { template: 'web' } })).status).toBe(404)
   expect((await offshoot.request('DELETE', '/v1/templates/minimal')).status).toBe(403)
+  expect((await offshoot.exec(sandbox.id, 'cat /www/index.html')).stdout).toBe(FIELDS.start_cmd)
+})
+
+it('a template that is replaced stays that of the sandboxes made from it', { tags: ['long'] }, async () => {
+  const fields = { ...FIELDS, name: 'replaced' }
+  const first = await build(fields)
+  await ended(first.body.id)
+  const sandbox = await offshoot.create({ template: 'replaced' })
+  const second = await build({ ...fields, start_cmd: '', replace: 'true' })
+  await ended(second.body.id)
+  expect(
+    (await offshoot.request('GET', '/v1/templates/replaced/builds')).body.map(({ id }: { id: string }) => id),
+  ).toEqual([second.body.id, first.body.id])
+  const fork = await offshoot.request('POST', `/v1/sandboxes/${sandbox.id}/fork`)
+  expect(fork).toMatchObject({ status: 201, body: { template: 'replaced' } })
+  expect((await offshoot.exec(fork.body.id, 'cat /www/index.html')).stdout).toBe(fields.start_cmd)
+  const { id } = await offshoot.create({ template: 'replaced' })
+  expect((await offshoot.exec(id, 'cat /www/index.html')).stdout).toBe('')
+  expect((await offshoot.request('DELETE', '/v1/templates/replaced')).status).toBe(204)
   await offshoot.killService('agent')
   expect((await offshoot.exec(sandbox.id, 'echo on')).stdout).toBe('on\n')
 })

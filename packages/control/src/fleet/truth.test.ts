@@ -66,16 +66,18 @@ describe('rows follow the agent', () => {
     agent = await FakeAgent.start({ port, state })
   }
 
-  it.each([
-    ['sandbox.paused', 'paused'],
-    ['sandbox.hibernated', 'hibernated'],
-    ['vm.died', 'failed'],
-    ['recover.orphaned', 'failed'],
-    ['sandbox.deleted', undefined],
-  ] as const)('through %s to %s', async (type, status) => {
-    const { id } = (await create()).body
-    agent.log(type, id)
-    expect(await eventually(async () => (await statusOf(id)) === status)).toBe(true)
+  it('through each record to its status', async () => {
+    for (const [type, status] of [
+      ['sandbox.paused', 'paused'],
+      ['sandbox.hibernated', 'hibernated'],
+      ['vm.died', 'failed'],
+      ['recover.orphaned', 'failed'],
+      ['sandbox.deleted', undefined],
+    ] as const) {
+      const { id } = (await create()).body
+      agent.log(type, id)
+      await eventually(async () => (await statusOf(id)) === status)
+    }
   })
 
   it('over a cut stream and a restart of the agent, without missing a record', async () => {
@@ -90,7 +92,7 @@ describe('rows follow the agent', () => {
     await caughtUp()
   })
 
-  it('past records of a kind that this version does not know, and counts them', async () => {
+  it('past records of a kind that this version does not know, and counts them', { tags: ['faults'] }, async () => {
     const { id } = (await create()).body
     await caughtUp()
     for (const type of ['sandbox.teleported', 'sandbox.ssh_ready'] as const) agent.log(type as EventType, id)
@@ -102,7 +104,7 @@ describe('rows follow the agent', () => {
     expect(body).toContain('offshoot_agent_records_skipped_total 2')
   })
 
-  it('after control was away', async () => {
+  it('after control was away', { tags: ['faults'] }, async () => {
     const { id } = (await create()).body
     await caughtUp()
     await control.stop()
@@ -112,7 +114,7 @@ describe('rows follow the agent', () => {
     expect(await eventually(async () => (await statusOf(id)) === 'paused')).toBe(true)
   })
 
-  it('from the start of its log when the agent has lost it', async () => {
+  it('from the start of its log when the agent has lost it', { tags: ['faults'] }, async () => {
     const { id } = (await create()).body
     for (let n = 0; n < 5; n++) agent.log('sandbox.ssh_ready', id)
     await caughtUp()
@@ -153,7 +155,7 @@ describe('rows follow the agent', () => {
       ).toBe(true)
     })
 
-    it('deletes the VM of a create that was abandoned', async () => {
+    it('deletes the VM of a create that was abandoned', { tags: ['faults'] }, async () => {
       const late = await insertRow('creating')
       agent.cutStreams()
       await eventually(async () => (await statusOf(late)) === undefined)
@@ -161,7 +163,7 @@ describe('rows follow the agent', () => {
       expect(await eventually(() => !agent.state.sandboxes.has(late))).toBe(true)
     })
 
-    it('leaves alone a create that somebody works on', async () => {
+    it('leaves alone a create that somebody works on', { tags: ['faults'] }, async () => {
       const mine = await insertRow('creating', 'now()', control.control.lock.number)
       const gone = await insertRow('creating')
       agent.cutStreams()
@@ -169,7 +171,7 @@ describe('rows follow the agent', () => {
       expect(await statusOf(mine)).toBe('creating')
     })
 
-    it('takes over a status that no record explained', async () => {
+    it('takes over a status that no record explained', { tags: ['faults'] }, async () => {
       const { id } = (await create()).body
       await caughtUp()
       const vm = agent.state.sandboxes.get(id)
@@ -208,23 +210,21 @@ describe('rows follow the agent', () => {
     expect(await eventually(async () => (await statusOf(created.id)) === 'paused')).toBe(true)
   })
 
-  describe('several agents', () => {
-    it('the next one is asked when the first has no memory, or cannot be reached', async () => {
-      const other = await FakeAgent.start()
-      const both = await harness.control([agent, other])
-      agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
-      for (let n = 0; n < 3; n++) expect((await create(both)).status).toBe(201)
-      await agent.kill()
-      for (let n = 0; n < 3; n++) expect((await create(both)).status).toBe(201)
-      expect(other.state.sandboxes.size).toBe(6)
-      other.onCreate = agent.onCreate
-      expect(await create(both)).toMatchObject({ status: 502, body: { error: 'no available compute node' } })
-      await both.stop()
-      await other.kill()
-    })
+  it('the next agent is asked when the first has no memory, or cannot be reached', { tags: ['faults'] }, async () => {
+    const other = await FakeAgent.start()
+    const both = await harness.control([agent, other])
+    agent.onCreate = async () => ({ status: 507, body: { error: 'insufficient host memory for sandbox' } })
+    for (let n = 0; n < 3; n++) expect((await create(both)).status).toBe(201)
+    await agent.kill()
+    for (let n = 0; n < 3; n++) expect((await create(both)).status).toBe(201)
+    expect(other.state.sandboxes.size).toBe(6)
+    other.onCreate = agent.onCreate
+    expect(await create(both)).toMatchObject({ status: 502, body: { error: 'no available compute node' } })
+    await both.stop()
+    await other.kill()
   })
 
-  it('and two control processes on one database agree', async () => {
+  it('and two control processes on one database agree', { tags: ['faults'] }, async () => {
     const second = await harness.control([agent])
     const [a, b] = [(await create()).body, (await create(second)).body]
     for (const { id } of [a, b]) agent.log('sandbox.paused', id)

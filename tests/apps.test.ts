@@ -130,7 +130,7 @@ describe('apps', () => {
     ])
   })
 
-  it('are served by a second instance while they are asked for much', async () => {
+  it('are served by a second instance while they are asked for much', { tags: ['faults'] }, async () => {
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: 2 } })
     const served = new Set<string>()
     await until('another instance', async () => {
@@ -147,32 +147,36 @@ describe('apps', () => {
     await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: { max_instances: 1 } })
   })
 
-  it('drop no request when another version takes over, and end WebSockets with 1012', async () => {
-    const { host } = new URL(app.url)
-    const visitors = new Visitors({ url: offshoot.credentials.edge_url, host, perSecond: PER_SECOND, webSockets: 1 })
-    await until('an open WebSocket', () => visitors.opens === 1)
-    await git.commit('app', nodeApp('two'))
-    // The following deploys avoid npm, which takes seconds of an emulated CPU each time.
-    const commands = { build_command: 'echo {} > built.json', start_command: 'node server.js' }
-    await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: commands })
-    const second = await deploy()
-    expect(await version()).toBe('two')
-    await until('the end of the WebSocket', () => visitors.closes.length > 0)
-    const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
-    await until('the old version to sleep', sleeps, DEPLOY_MS)
-    await visitors.stop()
-    // There may be several closes, because the second instance ends meanwhile.
-    expect(new Set(visitors.closes)).toEqual(new Set([1012]))
-    const seen = [...visitors.seen.keys()].map((what) => /^{"version":"(\w+)"/.exec(what)?.[1] ?? what)
-    expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
-    const { body: rows } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)
-    expect(rows.map(({ id, status }: Deployed) => [id, status])).toEqual([
-      [second.id, 'live'],
-      [first.id, 'superseded'],
-    ])
-  })
+  it(
+    'drop no request when another version takes over, and end WebSockets with 1012',
+    { tags: ['faults'] },
+    async () => {
+      const { host } = new URL(app.url)
+      const visitors = new Visitors({ url: offshoot.credentials.edge_url, host, perSecond: PER_SECOND, webSockets: 1 })
+      await until('an open WebSocket', () => visitors.opens === 1)
+      await git.commit('app', nodeApp('two'))
+      // The following deploys avoid npm, which takes seconds of an emulated CPU each time.
+      const commands = { build_command: 'echo {} > built.json', start_command: 'node server.js' }
+      await offshoot.request('PATCH', `/v1/apps/${app.id}`, { body: commands })
+      const second = await deploy()
+      expect(await version()).toBe('two')
+      await until('the end of the WebSocket', () => visitors.closes.length > 0)
+      const sleeps = async () => (await statusOf(first.sandbox_id ?? '')) === 'hibernated'
+      await until('the old version to sleep', sleeps, DEPLOY_MS)
+      await visitors.stop()
+      // There may be several closes, because the second instance ends meanwhile.
+      expect(new Set(visitors.closes)).toEqual(new Set([1012]))
+      const seen = [...visitors.seen.keys()].map((what) => /^{"version":"(\w+)"/.exec(what)?.[1] ?? what)
+      expect(seen.toSorted((a, b) => a.localeCompare(b))).toEqual(['one', 'two'])
+      const { body: rows } = await offshoot.request('GET', `/v1/apps/${app.id}/deploys`)
+      expect(rows.map(({ id, status }: Deployed) => [id, status])).toEqual([
+        [second.id, 'live'],
+        [first.id, 'superseded'],
+      ])
+    },
+  )
 
-  it('go back to the version before by waking it', async () => {
+  it('go back to the version before by waking it', { tags: ['faults'] }, async () => {
     const { status, body } = await offshoot.request('POST', `/v1/apps/${app.id}/rollback`)
     expect(status).toBe(202)
     const back = await over(body.id)

@@ -189,7 +189,7 @@ describe('other programs', () => {
     expect((await readFile(config, 'utf8')).match(/^Include /gm)).toHaveLength(1)
   })
 
-  it.for(SHELLS)('complete command lines in %s', async (shell, { skip }) => {
+  it.for(SHELLS)('complete command lines in %s', { tags: ['long'] }, async (shell, { skip }) => {
     if (!hasShell(shell)) skip(`this machine has no ${shell}`)
     const expected = completions(shell, id)
     const offered = await completeIn(shell, cli, Object.keys(expected))
@@ -243,7 +243,7 @@ describe('secrets', () => {
 })
 
 describe('docs/cli.md', () => {
-  it('has examples that work, in their order', async () => {
+  it('has examples that work, in their order', { tags: ['long'] }, async () => {
     const page = await readFile(join(import.meta.dirname, '../docs/cli.md'), 'utf8')
     const blocks = [...page.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
     const lines = blocks.flatMap((block) => [...block.matchAll(/^ *offshoot (.*?)(?: +#.*)?$/gm)])

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 /** Who uses the console: the first start, sessions that begin and end, and other people. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { hasBrowser } from './setup/browser.ts'

@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(console.problems).toEqual([])
   })
 
-  it('fits on a phone, and is dark when the system is', async () => {
+  it('fits on a phone, and is dark when the system is', { tags: ['long'] }, async () => {
     const { page } = console
     await page.setViewportSize(NARROW)
     await page.emulateMedia({ colorScheme: 'dark' })
@@ -126,7 +126,7 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(console.problems).toEqual([])
   })
 
-  it('shows ten thousand sandboxes', async () => {
+  it('shows ten thousand sandboxes', { tags: ['long'] }, async () => {
     const { page } = console
     const all = Array.from({ length: 10_000 }, (_, n) => sandbox(n))
     // Only the list is made up: no machine here holds so many.

@@ -33,7 +33,7 @@ describe('a guest that runs', () => {
     await offshoot.delete(id)
   })
 
-  it('goes on over Ctrl-C and the next start', { tags: ['faults'] }, async () => {
+  it('goes on over Ctrl-C and the next start', { tags: ['long'] }, async () => {
     const { id } = await offshoot.create()
     await offshoot.exec(id, COUNTER)
     const before = await until('the counter counting', async () => count(id))

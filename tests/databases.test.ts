@@ -129,7 +129,7 @@ describe('a database', () => {
     await client.end()
   })
 
-  it('goes on as it was after every service was killed', async () => {
+  it('goes on as it was after every service was killed', { tags: ['faults'] }, async () => {
     for (const service of ['control', 'edge', 'agent'] as const) await offshoot.killService(service)
     await until('the edge to lead there again', async () => {
       const count = await value(database.connection_url, 'select count(*)::int from kept').catch(() => null)
@@ -268,11 +268,11 @@ describe('the life of a database', () => {
 })
 
 describe('databases', () => {
-  it('are branched as the tutorial shows', async () => {
+  it('are branched as the tutorial shows', { tags: ['long'] }, async () => {
     expect(await runTutorial(offshoot, [6])).toEqual([])
   })
 
-  it('give each test a branch, in the example branch-per-test.ts', async () => {
+  it('give each test a branch, in the example branch-per-test.ts', { tags: ['long'] }, async () => {
     expect((await linesOfExample('branch-per-test.ts', offshoot)).toSorted()).toEqual([
       'passed: adds a person',
       'passed: deletes a person',

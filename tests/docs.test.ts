@@ -18,11 +18,11 @@ beforeAll(async () => {
 })
 afterAll(giveBack)
 
-it('the tutorial does what it says, up to the fork of a running program', async () => {
+it('the tutorial does what it says, up to the fork of a running program', { tags: ['long'] }, async () => {
   expect(await runTutorial(offshoot, [3, 4, 5])).toEqual([])
 })
 
-it('the example best-of-n.ts keeps the best of several attempts in each round', async () => {
+it('the example best-of-n.ts keeps the best of several attempts in each round', { tags: ['long'] }, async () => {
   const lines = await linesOfExample('best-of-n.ts', offshoot)
   expect(lines).toContain('failed exit 1')
   expect(lines.filter((line) => line.startsWith('best'))).toHaveLength(2)
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
     })
   })
 
-  it('remembers the chosen theme, and shows its pages on narrow screens', async () => {
+  it('remembers the chosen theme, and shows its pages on narrow screens', { tags: ['long'] }, async () => {
     await open('', { colorScheme: 'light', viewport: { width: 360, height: 740 } }, async (page) => {
       const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
       const light = await background()
@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
     })
   })
 
-  it('leads on from an address without a page', async () => {
+  it('leads on from an address without a page', { tags: ['long'] }, async () => {
     await open('a/b/nowhere', {}, async (page) => {
       await page.getByRole('heading', { level: 1, name: 'No such page' }).waitFor()
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Databases' }).click()
@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
     })
   })
 
-  it('sends a request with a pasted key, and follows a stream', async () => {
+  it('sends a request with a pasted key, and follows a stream', { tags: ['long'] }, async () => {
     await open('api/templates', {}, async (page) => {
       const section = page.locator('section.operation', { has: page.locator('#get-v1-templates-name') })
       await section.locator('details.send summary').click()
@@ -138,7 +138,7 @@ describe.skipIf(!hasBrowser)('the site at /docs', () => {
     })
   })
 
-  it('sends a request with the session of the console', async () => {
+  it('sends a request with the session of the console', { tags: ['long'] }, async () => {
     const { email, password } = offshoot.credentials
     await open('api/sandboxes', {}, async (page) => {
       const signedIn = await page.request.post(`${offshoot.credentials.base_url}/api/auth/sign-in/email`, {

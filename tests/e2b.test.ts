@@ -226,7 +226,7 @@ describe('the inside of a sandbox', () => {
     expect((await rpc(made, 'filesystem.Filesystem/GetWatcherEvents', { watcherId })).status).toBe(404)
   })
 
-  it('keeps its access token when the gateway is killed', async () => {
+  it('keeps its access token when the gateway is killed', { tags: ['faults'] }, async () => {
     await offshoot.killService('e2b')
     await until('the gateway', async () => {
       const answer = await rpc(made, 'process.Process/List', {}).catch(() => null)
@@ -234,7 +234,7 @@ describe('the inside of a sandbox', () => {
     })
   })
 
-  it('serves ports, and says in the form of E2B that one is closed', async () => {
+  it('serves ports, and says in the form of E2B that one is closed', { tags: ['long'] }, async () => {
     const { sandboxID } = made
     const start = { cmd: 'cd /tmp && python3 -m http.server 8000', background: true, user: 'user' }
     await api('GET', `/sandboxes/${sandboxID}`)
@@ -264,7 +264,7 @@ describe('the inside of a sandbox', () => {
     await new Promise((resolve) => socket.once('error', resolve))
   })
 
-  it('sleeps until a client connects, or with auto-resume until a request comes', async () => {
+  it('sleeps until a client connects, or with auto-resume until a request comes', { tags: ['faults'] }, async () => {
     const [asleep, resumed] = await Promise.all([create(), create({ autoPause: true, autoResume: { enabled: true } })])
     for (const { sandboxID } of [asleep, resumed])
       expect((await api('POST', `/sandboxes/${sandboxID}/pause`)).status).toBe(204)

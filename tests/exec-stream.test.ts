@@ -122,7 +122,7 @@ describe('exec/stream', () => {
     expect(await refused('PUT', path())).toEqual([405, 'method not allowed', 1])
   })
 
-  it('holds the command back while the caller does not read', async () => {
+  it('holds the command back while the caller does not read', { tags: ['faults'] }, async () => {
     const stream = await open({
       cmd: 'i=0; while :; do i=$((i+1)); echo $i > /tmp/written; head -c 100000 /dev/zero | tr "\\0" x; done',
     })
@@ -164,7 +164,7 @@ describe('exec/stream', () => {
     },
   )
 
-  it('serves 200 at once, each its own, beside 50 terminals, in bounded memory', { tags: ['faults'] }, async () => {
+  it('serves 200 at once, each its own, beside 50 terminals, in bounded memory', { tags: ['long'] }, async () => {
     const before = await memory()
     const streams = await Promise.all(Array.from({ length: 200 }, async (_, i) => open({ cmd: standing(i) })))
     const terminals = await Promise.all(
@@ -197,7 +197,7 @@ describe('exec/stream', () => {
     )
   })
 
-  it('ends cleanly when the agent is killed, and the next one serves', async () => {
+  it('ends cleanly when the agent is killed, and the next one serves', { tags: ['faults'] }, async () => {
     const stream = await open({ cmd: 'echo on; sleep 7103' })
     await stream.next()
     const killed = offshoot.killService('agent')

@@ -165,7 +165,7 @@ describe('exec/ws', () => {
     await socket.close()
   })
 
-  it('bounds the commands of one socket', async () => {
+  it('bounds the commands of one socket', { tags: ['faults'] }, async () => {
     const socket = await open()
     for (let i = 0; i < 129; i++) socket.send({ id: `n${i}`, cmd: 'cat' })
     expect((await socket.end('n128')).error).toBe('too many commands: at most 128 on one socket')
@@ -236,14 +236,14 @@ describe('exec/ws', () => {
     await socket.close()
   })
 
-  it('is pinged, and stays open while nothing is said', async () => {
+  it('is pinged, and stays open while nothing is said', { tags: ['long'] }, async () => {
     await until('a ping', () => quiet.pings > 0)
     quiet.send({ id: '1', cmd: 'echo on' })
     expect((await quiet.end('1')).exit).toBe(0)
     await quiet.close()
   })
 
-  it('closes with 1012 when the agent is killed, and the next one serves', async () => {
+  it('closes with 1012 when the agent is killed, and the next one serves', { tags: ['faults'] }, async () => {
     const socket = await open()
     socket.send({ id: '1', cmd: 'echo on; sleep 7203' })
     await until('the command', () => socket.output('1') === 'on\n')

@@ -109,7 +109,7 @@ describe('background commands', () => {
     expect(textOf(await (await follow(exec)).rest())).toContain('onetwo')
   })
 
-  it('never wait for a reader; what is no longer kept shows as a gap', async () => {
+  it('never wait for a reader; what is no longer kept shows as a gap', { tags: ['faults'] }, async () => {
     const exec = await start('head -c 3000000 /dev/zero | tr "\\0" x')
     const { oldest_offset: oldest } = await ended(exec)
     expect(oldest).toBeGreaterThan(1_500_000)
@@ -161,30 +161,34 @@ describe('background commands', () => {
     )
   })
 
-  it('outlive the agent, with their output, which is in the log once, and their timeout', async () => {
-    const late = await start('sleep 7403', { timeout_seconds: 2 })
-    const exec = await start('i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; sleep 0.05; done; exit 6')
-    const stream = await follow(exec)
-    const { id: offset } = (await stream.next()).value as ServerEvent
-    const killed = offshoot.killService('agent')
-    const before = await stream.rest()
-    expect(before.at(-1)).toMatchObject({ event: 'error', data: { error: 'agent unreachable' } })
-    await killed
-    const last = before.at(-2)?.id ?? offset ?? ''
-    const events = await (await follow(exec, '', { 'last-event-id': last })).rest()
-    expect(events.at(-1)?.data.exit_code).toBe(6)
-    const whole = await (await follow(exec)).rest()
-    expect(textOf(whole)).toBe(Array.from({ length: 100 }, (_, i) => `${i + 1}\n`).join(''))
-    expect(textOf(whole).endsWith(textOf(events))).toBe(true)
-    expect(Number(last) + Buffer.byteLength(textOf(events))).toBe(Buffer.byteLength(textOf(whole)))
-    const headers = { accept: 'application/json' }
-    const log: { line: string; source: string }[] = (
-      await offshoot.request('GET', `/v1/sandboxes/${id}/logs`, { headers })
-    ).body
-    const logged = log.filter(({ source }) => source === `exec:${exec}`).map(({ line }) => Number(line))
-    expect(logged).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
-    expect((await ended(late)).exit_code).toBe(137)
-  })
+  it(
+    'outlive the agent, with their output, which is in the log once, and their timeout',
+    { tags: ['faults'] },
+    async () => {
+      const late = await start('sleep 7403', { timeout_seconds: 2 })
+      const exec = await start('i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; sleep 0.05; done; exit 6')
+      const stream = await follow(exec)
+      const { id: offset } = (await stream.next()).value as ServerEvent
+      const killed = offshoot.killService('agent')
+      const before = await stream.rest()
+      expect(before.at(-1)).toMatchObject({ event: 'error', data: { error: 'agent unreachable' } })
+      await killed
+      const last = before.at(-2)?.id ?? offset ?? ''
+      const events = await (await follow(exec, '', { 'last-event-id': last })).rest()
+      expect(events.at(-1)?.data.exit_code).toBe(6)
+      const whole = await (await follow(exec)).rest()
+      expect(textOf(whole)).toBe(Array.from({ length: 100 }, (_, i) => `${i + 1}\n`).join(''))
+      expect(textOf(whole).endsWith(textOf(events))).toBe(true)
+      expect(Number(last) + Buffer.byteLength(textOf(events))).toBe(Buffer.byteLength(textOf(whole)))
+      const headers = { accept: 'application/json' }
+      const log: { line: string; source: string }[] = (
+        await offshoot.request('GET', `/v1/sandboxes/${id}/logs`, { headers })
+      ).body
+      const logged = log.filter(({ source }) => source === `exec:${exec}`).map(({ line }) => Number(line))
+      expect(logged).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+      expect((await ended(late)).exit_code).toBe(137)
+    },
+  )
 
   it('are refused clearly', async () => {
     const unknown = '/00000000-0000-4000-8000-000000000000'
@@ -216,7 +220,7 @@ describe('background commands', () => {
     expect((await refused('POST', run, { cmd: 'true', background: true, cwd: '/no/such' }))[0]).toBe(400)
   })
 
-  it('are kept in any number up to 1024, over several pages of the list', async () => {
+  it('are kept in any number up to 1024, over several pages of the list', { tags: ['long'] }, async () => {
     const cmd = `true ${'x'.repeat(900)}`
     for (let i = 0; i < 70; i++) await start(cmd)
     const { body } = await offshoot.request('GET', at())

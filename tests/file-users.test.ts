@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openEvents } from './setup/event-stream.ts'
 import type { Offshoot } from './setup/offshoot.ts'

@@ -74,7 +74,7 @@ describe('files', () => {
     ['letters of everywhere', 'ñ 日本 😀'],
     ['no UTF-8', Buffer.from([0x61, 0xff, 0xfe, 0x80])],
     ['255 bytes', 'n'.repeat(255)],
-  ])('may have a name with %s', async (_what, name) => {
+  ])('may have a name with %s', { tags: ['faults'] }, async (_what, name) => {
     const folder = `/tmp/names-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
     const path = Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name)])
     expect((await files.ask('PUT', `fs?path=${escaped(path)}`, { body: 'content' })).status).toBe(200)
@@ -135,7 +135,7 @@ describe('files', () => {
     ['bytes=0-1,4-5', 200, '0123456789', null],
     ['bytes=x', 200, '0123456789', null],
     ['lines=0-1', 200, '0123456789', null],
-  ])('are given in part: %s', async (range, status, content, contentRange) => {
+  ])('are given in part: %s', { tags: ['faults'] }, async (range, status, content, contentRange) => {
     await files.ask('PUT', 'fs?path=/tmp/ten', { body: '0123456789' })
     const { response, bytes } = await files.download('fs?path=/tmp/ten', { range })
     expect([response.status, bytes.toString()]).toEqual([status, content])
@@ -193,7 +193,7 @@ describe('refused, at once and with a sentence', () => {
     expect(await files.sh('cat /tmp/limited')).toBe('old')
   })
 
-  it('on a full disk, and the old file stays', async () => {
+  it('on a full disk, and the old file stays', { tags: ['faults'] }, async () => {
     await files.ask('PUT', 'fs?path=/tmp/old', { body: 'old' })
     await files.sh('dd if=/dev/zero of=/tmp/filler bs=1M 2>/dev/null; true')
     const answer = await files.ask('PUT', 'fs?path=/tmp/old', { body: Buffer.alloc(8 * MIB) })

@@ -74,7 +74,7 @@ describe('a fork', () => {
   it.each([
     ['pause', 'paused'],
     ['hibernate', 'hibernated'],
-  ])('after %s is of a parent that stays %s', async (transition, status) => {
+  ])('after %s is of a parent that stays %s', { tags: ['long'] }, async (transition, status) => {
     const parent = await offshoot.create()
     await output(parent.id, 'echo here > /root/file')
     expect((await ask(parent.id, transition)).status).toBe(200)

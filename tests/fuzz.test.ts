@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'

@@ -110,7 +110,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect((await first.exec(sandbox, 'wc -c < /tmp/file')).stdout.trim()).toBe('1000000')
   })
 
-  it('starts again without a token, and finds its sandboxes', async () => {
+  it('starts again without a token, and finds its sandboxes', { tags: ['faults'] }, async () => {
     await second.stop()
     expect(await second.up()).toBe(null)
     await until('the sandbox', async () => {
@@ -120,7 +120,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     expect(await second.up('--join', 'https://elsewhere.example', '--token', 'x')).toBe(1)
   })
 
-  it('renews its certificate, which the agent takes at once', async () => {
+  it('renews its certificate, which the agent takes at once', { tags: ['faults'] }, async () => {
     const files = hostFiles(dataLayout(second.dataDir, '/'))
     const before = await readFile(files.identity, 'utf8')
     await second.run(resolve(import.meta.dirname, 'setup/renew-certificate.ts'), second.dataDir)
@@ -143,7 +143,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
     await until('the page of the sandbox', async () => (await visit(first, sandbox, 8000)).text === 'hello')
   })
 
-  it('joins again with its data if the authority was replaced while it was away', { tags: ['faults'] }, async () => {
+  it('joins again with its data if the authority was replaced while it was away', { tags: ['long'] }, async () => {
     await second.stop()
     expect((await asOperator('POST', '/v1/admin/hosts/authority/rotate')).status).toBe(202)
     for (const reason of ['one', 'two'])
@@ -163,7 +163,7 @@ describe.skipIf(!isRoot)('bin/up --join', () => {
 
   it(
     'loses a sandbox that sleeps and a snapshot to another host while it is cut off, with their memory',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       const { id: asleep } = await first.create({ template: 'minimal', persistent: true })
       await first.exec(asleep, 'echo kept > /root/file; sleep 100000 > /dev/null 2>&1 & echo $! > /tmp/pid')

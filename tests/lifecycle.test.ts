@@ -225,24 +225,28 @@ describe('its time to live', () => {
     await until('its end', async () => (await get(id)).status === 404)
   })
 
-  it('hibernates it if it pauses; its memory is there after the wake, for the same time again', async () => {
-    const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300, on_timeout: 'pause' })
-    const counter = await startCounter(id)
-    const counted = await countOf(id, counter)
-    await patch(id, { ttl_seconds: 1 })
-    await until('its hibernation', async () => (await get(id)).body.status === 'hibernated')
-    expect((await get(id)).body).toMatchObject({ id, on_timeout: 'pause', expires_at: null })
-    expect(await hasVm(id)).toBe(false)
-    await patch(id, { ttl_seconds: 300 })
-    const before = Date.now()
-    const woken = await move(id, 'wake')
-    expect(woken).toMatchObject({ status: 200, body: { id, status: 'running' } })
-    expect(woken.body).not.toHaveProperty('cold')
-    expect(Date.parse(woken.body.expires_at)).toBeGreaterThanOrEqual(before + 299_000)
-    expect(await countOf(id, counter)).toBeGreaterThanOrEqual(counted)
-    expect(await eventTypes(id)).toEqual(['sandbox.running', 'sandbox.hibernated', 'sandbox.woken'])
-    await offshoot.delete(id)
-  })
+  it(
+    'hibernates it if it pauses; its memory is there after the wake, for the same time again',
+    { tags: ['faults'] },
+    async () => {
+      const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300, on_timeout: 'pause' })
+      const counter = await startCounter(id)
+      const counted = await countOf(id, counter)
+      await patch(id, { ttl_seconds: 1 })
+      await until('its hibernation', async () => (await get(id)).body.status === 'hibernated')
+      expect((await get(id)).body).toMatchObject({ id, on_timeout: 'pause', expires_at: null })
+      expect(await hasVm(id)).toBe(false)
+      await patch(id, { ttl_seconds: 300 })
+      const before = Date.now()
+      const woken = await move(id, 'wake')
+      expect(woken).toMatchObject({ status: 200, body: { id, status: 'running' } })
+      expect(woken.body).not.toHaveProperty('cold')
+      expect(Date.parse(woken.body.expires_at)).toBeGreaterThanOrEqual(before + 299_000)
+      expect(await countOf(id, counter)).toBeGreaterThanOrEqual(counted)
+      expect(await eventTypes(id)).toEqual(['sandbox.running', 'sandbox.hibernated', 'sandbox.woken'])
+      await offshoot.delete(id)
+    },
+  )
 
   it(
     'hibernates it when control is back, also if it is paused then; a command wakes it',
@@ -261,12 +265,16 @@ describe('its time to live', () => {
     },
   )
 
-  it('ends while control is dead, and is then made up for, also of one that is hibernated', async () => {
-    const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300 })
-    await moved(id, 'hibernate', 'hibernated')
-    expect((await patch(id, { ttl_seconds: 1 })).status).toBe(200)
-    await offshoot.killService('control')
-    await until('its end', async () => (await get(id)).status === 404)
-    await until('its folder gone', async () => !(await offshoot.folders()).includes(id))
-  })
+  it(
+    'ends while control is dead, and is then made up for, also of one that is hibernated',
+    { tags: ['faults'] },
+    async () => {
+      const { id } = await offshoot.create({ template: 'minimal', ttl_seconds: 300 })
+      await moved(id, 'hibernate', 'hibernated')
+      expect((await patch(id, { ttl_seconds: 1 })).status).toBe(200)
+      await offshoot.killService('control')
+      await until('its end', async () => (await get(id)).status === 404)
+      await until('its folder gone', async () => !(await offshoot.folders()).includes(id))
+    },
+  )
 })

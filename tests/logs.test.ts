@@ -88,7 +88,7 @@ describe('the log of a sandbox', () => {
     expect((await read(resumed)).length).toBe(2 + 3)
   })
 
-  it('survives a kill -9 of the agent', async () => {
+  it('survives a kill -9 of the agent', { tags: ['faults'] }, async () => {
     const { id } = await offshoot.create()
     await offshoot.exec(id, 'echo before; echo on the console > /dev/ttyS0')
     await until('both lines', async () => (await linesOf(id)).length === 2)

@@ -1,3 +1,4 @@
+/** @module-tag long */
 /** Private previews of a real guest: the agent refuses, a link and a session open, and a browser follows both. */
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'

@@ -106,7 +106,7 @@ describe('a sandbox', () => {
 })
 
 describe('the base template', () => {
-  it('holds what it promises', async () => {
+  it('holds what it promises', { tags: ['faults'] }, async () => {
     const { id, ...fields } = await offshoot.create({ template: 'base' })
     expect(fields).toMatchObject({ cpu: 1, memory_mb: 512 })
     const programs = await offshoot.exec(

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { explore, Offshoot as Client, type Sandbox } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { repair } from '../packages/sdk/examples/repair.ts'

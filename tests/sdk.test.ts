@@ -98,7 +98,7 @@ describe('the SDK', () => {
     await sized.kill()
   })
 
-  it('says which output is lost', async () => {
+  it('says which output is lost', { tags: ['faults'] }, async () => {
     const command = await sandbox.commands.start('head -c 3000000 /dev/zero | tr "\\0" x')
     await command.wait()
     const read = async (onGap?: (gap: { from: number; to: number }) => void) => {
@@ -164,7 +164,7 @@ describe('the SDK', () => {
     await sandbox.ports.remove(3000)
   })
 
-  it('pauses, hibernates and wakes, and follows the events without a gap', async () => {
+  it('pauses, hibernates and wakes, and follows the events without a gap', { tags: ['long'] }, async () => {
     const seen: string[] = []
     const aborter = new AbortController()
     const following = (async () => {

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OtlpReceiver } from '@offshoot/kit/test/otlp-receiver'

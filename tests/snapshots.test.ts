@@ -81,7 +81,7 @@ describe('a snapshot', () => {
   it.each([
     ['pause', 'paused'],
     ['hibernate', 'hibernated'],
-  ])('is also taken after %s, and the sandbox stays %s', async (transition, status) => {
+  ])('is also taken after %s, and the sandbox stays %s', { tags: ['long'] }, async (transition, status) => {
     const { id } = await offshoot.create()
     await offshoot.exec(id, 'echo here > /root/file')
     await offshoot.request('POST', `/v1/sandboxes/${id}/${transition}`)
@@ -93,7 +93,7 @@ describe('a snapshot', () => {
     await Promise.all([offshoot.delete(id), offshoot.delete(again.id)])
   })
 
-  it('whose taking is cut off by a kill -9 of control leaves nothing, or is there', async () => {
+  it('whose taking is cut off by a kill -9 of control leaves nothing, or is there', { tags: ['faults'] }, async () => {
     const { id } = await offshoot.create()
     const taking = offshoot.request('POST', `/v1/sandboxes/${id}/snapshots`).catch(() => null)
     await offshoot.killService('control')

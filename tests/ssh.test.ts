@@ -82,7 +82,7 @@ describe('commands', () => {
     expect(unknown).toMatchObject({ code: 255, stderr: 'offshoot: no such user: nobody-here\n' })
   })
 
-  it('lose nothing when both outputs are larger than the client’s window', async () => {
+  it('lose nothing when both outputs are larger than the client’s window', { tags: ['faults'] }, async () => {
     const ran = await client.ssh(['gw', 'seq 1 400000 >&2 & seq 1 400000; wait'])
     const expected = Array.from({ length: 400_000 }, (_unused, index) => `${index + 1}\n`).join('')
     expect(ran.stdout === expected).toBe(true)
@@ -104,7 +104,7 @@ describe('commands', () => {
     expect(terminal).toMatchObject({ code: 6, stdout: expect.stringContaining('24 80\r\n') as string })
   })
 
-  it('get SIGHUP when their client goes, or the edge is killed', async () => {
+  it('get SIGHUP when their client goes, or the edge is killed', { tags: ['faults'] }, async () => {
     const isHungUp = async (name: string) => (await offshoot.exec(baseId, `test -e /tmp/${name}`)).exit_code === 0
     const gone = client.follow('gw', noting('gone'))
     await once(gone.stdout as NonNullable<typeof gone.stdout>, 'data')
@@ -141,7 +141,7 @@ describe('files', () => {
     expect((await readFile(client.file('back'))).equals(content)).toBe(true)
   })
 
-  it('travel by sftp and rsync, with folders', async () => {
+  it('travel by sftp and rsync, with folders', { tags: ['faults'] }, async () => {
     await mkdir(client.file('tree/a/b'), { recursive: true })
     await writeFile(client.file('tree/a/b/file'), 'content')
     await writeFile(client.file('batch'), `mkdir /tmp/up\nput -r ${client.file('tree')} /tmp/up\nls /tmp/up/tree/a/b\n`)
@@ -171,7 +171,7 @@ describe('forwarding', () => {
 
   afterAll(() => outside.close())
 
-  it('goes to the sandbox, to the client, and anywhere through SOCKS, also while keys are exchanged anew', async () => {
+  it('goes to sandbox, client, and anywhere by SOCKS, also over a key exchange', { tags: ['faults'] }, async () => {
     const [local, named, dynamic] = [await freePort(), await freePort(), await freePort()]
     const outsidePort = (outside.address() as AddressInfo).port
     const forwarded = [`-L${local}:127.0.0.1:3000`, `-L${named}:localhost:3000`, `-R4000:127.0.0.1:${outsidePort}`]
@@ -207,7 +207,7 @@ describe('forwarding', () => {
     expect(ran.stderr).toMatch(/remote port forwarding failed for listen port 3000/)
   })
 
-  it('reaches the sandbox’s own server by ProxyJump', async () => {
+  it('reaches the sandbox’s own server by ProxyJump', { tags: ['faults'] }, async () => {
     await client.ssh(
       ['gw', 'mkdir -p -m 700 ~/.ssh && cat >~/.ssh/authorized_keys'],
       await readFile(client.file('id.pub')),
@@ -230,7 +230,7 @@ describe('forwarding', () => {
     master.kill()
   })
 
-  it('serves the steps with which VS Code begins', async () => {
+  it('serves the steps with which VS Code begins', { tags: ['long'] }, async () => {
     const dynamic = await freePort()
     const script = await readFile(join(import.meta.dirname, 'setup/editor-bootstrap.sh'))
     const ssh = client.follow('-T', '-D', String(dynamic), 'gw', 'bash')

@@ -81,7 +81,7 @@ describe('exec/pty', () => {
     expect(socket.frames).toEqual([{ exit: expect.any(Number) }])
   })
 
-  it('carries programs of the whole screen', async () => {
+  it('carries programs of the whole screen', { tags: ['long'] }, async () => {
     const vi = await open(command('vi /tmp/note', '&rows=20&cols=60'))
     await vi.shows('note')
     type(vi, 'ihello vi\u001b')
@@ -127,7 +127,7 @@ describe('exec/pty', () => {
     await until('no sleep left', async () => !(await running('sleep 7301')))
   })
 
-  it('exists 50 times on one sandbox, each with its own echo', async () => {
+  it('exists 50 times on one sandbox, each with its own echo', { tags: ['long'] }, async () => {
     const sockets = await Promise.all(
       Array.from({ length: 50 }, async () => open(command('read line; echo "<$line>"'))),
     )
@@ -191,7 +191,7 @@ describe('a session', () => {
     await next.hungUp()
   })
 
-  it('makes room for the next when it is over', async () => {
+  it('makes room for the next when it is over', { tags: ['faults'] }, async () => {
     for (let i = 0; i < 70; i++) {
       const socket = await open(`?session=many-${i}&cmd=true`)
       await socket.hungUp()
@@ -199,7 +199,7 @@ describe('a session', () => {
     }
   })
 
-  it('outlives the agent', async () => {
+  it('outlives the agent', { tags: ['faults'] }, async () => {
     const first = await open('?session=three')
     type(first, 'Y=$((40+2)); echo "is $Y"\n')
     await first.shows(/is 42\r\n/)

@@ -70,7 +70,7 @@ describe('bin/up', () => {
     expect(refused).toMatchObject({ code: 1, output: '', errors: expect.stringMatching(oneSentence) })
   })
 
-  it('keeps its credentials to their owner and over a restart, but for a fresh jwt', async () => {
+  it('keeps its credentials to their owner and over a restart, but for a fresh jwt', { tags: ['faults'] }, async () => {
     expect((await stat(join(offshoot.dataDir, 'credentials.json'))).mode & 0o777).toBe(0o600)
     const before = offshoot.credentials
     await offshoot.stop()

@@ -53,27 +53,34 @@ describe('a volume', () => {
     await offshoot.delete(second.id)
   })
 
-  it('is not shared by a fork of who writes it, which the answer says, and can be copied and grown meanwhile', async () => {
-    expect(await ask('POST', '', { name: 'shared', size_mb: 64 })).toMatchObject({ status: 201 })
-    const parent = await sandbox({ name: 'shared' })
-    await sh(parent.id, 'mkdir /v && mount /dev/vdb /v && echo parent > /v/file')
-    const forked = await offshoot.request('POST', `/v1/sandboxes/${parent.id}/fork`)
-    expect(forked).toMatchObject({
-      status: 201,
-      body: { volumes: [], warnings: ['volume shared is writable and stays with the parent'] },
-    })
-    expect(await sh(forked.body.id, 'ls /dev/vd*; cat /v/file 2>/dev/null || echo gone')).toBe('/dev/vda\ngone')
-    expect(await ask('POST', '/shared/clone', { name: 'copy' })).toMatchObject({ status: 201, body: { name: 'copy' } })
-    const { body: snapshot } = await ask('POST', '/shared/snapshots')
-    expect(await ask('PATCH', '/shared', { size_mb: 128 })).toMatchObject({ status: 200, body: { size_mb: 128 } })
-    expect(Number(await sh(parent.id, 'df -m /v | tail -1 | awk "{print \\$2}"'))).toBeGreaterThan(100)
-    expect(await ask('POST', '', { name: 'again', from_snapshot: snapshot.id })).toMatchObject({ status: 201 })
-    const reader = await sandbox({ name: 'copy' }, { name: 'again', read_only: true })
-    const files = await sh(reader.id, 'mkdir /a /b; mount /dev/vdb /a; mount -o ro /dev/vdc /b; cat /a/file /b/file')
-    expect(files).toBe('parent\nparent')
-    for (const { id } of [reader, parent, forked.body]) await offshoot.delete(id)
-    for (const name of ['shared', 'copy', 'again']) expect((await ask('DELETE', `/${name}`)).status).toBe(204)
-    expect((await ask('DELETE', `/shared/snapshots/${snapshot.id}`)).status).toBe(204)
-    expect((await ask('GET', '')).body).toEqual([])
-  })
+  it(
+    'is not shared by a fork of who writes it, which the answer says, and can be copied and grown meanwhile',
+    { tags: ['long'] },
+    async () => {
+      expect(await ask('POST', '', { name: 'shared', size_mb: 64 })).toMatchObject({ status: 201 })
+      const parent = await sandbox({ name: 'shared' })
+      await sh(parent.id, 'mkdir /v && mount /dev/vdb /v && echo parent > /v/file')
+      const forked = await offshoot.request('POST', `/v1/sandboxes/${parent.id}/fork`)
+      expect(forked).toMatchObject({
+        status: 201,
+        body: { volumes: [], warnings: ['volume shared is writable and stays with the parent'] },
+      })
+      expect(await sh(forked.body.id, 'ls /dev/vd*; cat /v/file 2>/dev/null || echo gone')).toBe('/dev/vda\ngone')
+      expect(await ask('POST', '/shared/clone', { name: 'copy' })).toMatchObject({
+        status: 201,
+        body: { name: 'copy' },
+      })
+      const { body: snapshot } = await ask('POST', '/shared/snapshots')
+      expect(await ask('PATCH', '/shared', { size_mb: 128 })).toMatchObject({ status: 200, body: { size_mb: 128 } })
+      expect(Number(await sh(parent.id, 'df -m /v | tail -1 | awk "{print \\$2}"'))).toBeGreaterThan(100)
+      expect(await ask('POST', '', { name: 'again', from_snapshot: snapshot.id })).toMatchObject({ status: 201 })
+      const reader = await sandbox({ name: 'copy' }, { name: 'again', read_only: true })
+      const files = await sh(reader.id, 'mkdir /a /b; mount /dev/vdb /a; mount -o ro /dev/vdc /b; cat /a/file /b/file')
+      expect(files).toBe('parent\nparent')
+      for (const { id } of [reader, parent, forked.body]) await offshoot.delete(id)
+      for (const name of ['shared', 'copy', 'again']) expect((await ask('DELETE', `/${name}`)).status).toBe(204)
+      expect((await ask('DELETE', `/shared/snapshots/${snapshot.id}`)).status).toBe(204)
+      expect((await ask('GET', '')).body).toEqual([])
+    },
+  )
 })

@@ -49,31 +49,35 @@ describe('certificates of domains', () => {
       expect((await call(world.parts.api.url, 'GET', `/internal/${internal}`)).status).toBe(404)
   })
 
-  it('that the authority refuses say why, and are tried again, in a while or when it is asked for', async () => {
-    const domain = 'late.example.com'
-    world.parts.sights.shown = 'the page of somebody else'
-    await world.prove(domain)
-    const failed = await world.until('failed', domain)
-    expect(failed).toMatchObject({ source: 'acme', error: `no proof of ${domain}`, expires_at: null })
-    expect(Date.parse(failed.next_order_at)).toBeGreaterThan(Date.now() + 60_000)
-    const served = await world.shownTo(domain, await readFile(join(world.parts.edge.folder, 'authority.pem'), 'utf8'))
-    expect(served.isTrusted).toBe(true)
+  it(
+    'that the authority refuses say why, and are tried again, in a while or when it is asked for',
+    { tags: ['faults'] },
+    async () => {
+      const domain = 'late.example.com'
+      world.parts.sights.shown = 'the page of somebody else'
+      await world.prove(domain)
+      const failed = await world.until('failed', domain)
+      expect(failed).toMatchObject({ source: 'acme', error: `no proof of ${domain}`, expires_at: null })
+      expect(Date.parse(failed.next_order_at)).toBeGreaterThan(Date.now() + 60_000)
+      const served = await world.shownTo(domain, await readFile(join(world.parts.edge.folder, 'authority.pem'), 'utf8'))
+      expect(served.isTrusted).toBe(true)
 
-    world.parts.sights.shown = undefined
-    const orders = world.parts.acme.ordered.length
-    const { certificate } = (await world.add(domain)).body
-    expect(Date.parse(certificate.next_order_at)).toBeGreaterThan(Date.now() + 60_000)
-    expect(world.parts.acme.ordered).toHaveLength(orders)
-    await world.parts.harness.pool.query(
-      `update app_certificates set tried_at = now() - interval '1 hour' where domain = $1`,
-      [domain],
-    )
-    await world.add(domain)
-    await world.until('ready', domain)
-    await eventually(() => world.isTrusted(domain))
-  })
+      world.parts.sights.shown = undefined
+      const orders = world.parts.acme.ordered.length
+      const { certificate } = (await world.add(domain)).body
+      expect(Date.parse(certificate.next_order_at)).toBeGreaterThan(Date.now() + 60_000)
+      expect(world.parts.acme.ordered).toHaveLength(orders)
+      await world.parts.harness.pool.query(
+        `update app_certificates set tried_at = now() - interval '1 hour' where domain = $1`,
+        [domain],
+      )
+      await world.add(domain)
+      await world.until('ready', domain)
+      await eventually(() => world.isTrusted(domain))
+    },
+  )
 
-  it('stop being ordered when no order succeeds, until their owner asks again', async () => {
+  it('stop being ordered when no order succeeds, until their owner asks again', { tags: ['faults'] }, async () => {
     const domain = 'never.example.com'
     world.parts.sights.shown = ''
     await world.prove(domain)
@@ -133,7 +137,7 @@ describe('certificates of domains', () => {
     expect(rows).toEqual([])
   })
 
-  it('may be one’s own', async () => {
+  it('may be one’s own', { tags: ['faults'] }, async () => {
     const domain = 'own.example.com'
     const { cert, key } = await madeCertificate(['*.example.com'])
     const own = { certificate: `some text\n${cert}`, private_key: key }
@@ -158,7 +162,7 @@ describe('certificates of domains', () => {
     await eventually(() => world.parts.acme.issued.flat().includes(domain))
   })
 
-  it('that are one’s own are refused when they could not be served', async () => {
+  it('that are one’s own are refused when they could not be served', { tags: ['faults'] }, async () => {
     const [good, other] = [await madeCertificate(['a.example.com']), await madeCertificate(['a.example.com'])]
     const past = await madeCertificate(['a.example.com'], [-3, -1])
     const future = await madeCertificate(['a.example.com'], [1, 3])

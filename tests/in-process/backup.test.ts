@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -87,7 +88,7 @@ describe('a backup', () => {
     expect(await readdir(other.dir)).not.toContain('.restore-new')
   })
 
-  it('of a stopped database has everything, and never replaces a file', { tags: ['faults'] }, async () => {
+  it('of a stopped database has everything, and never replaces a file', { tags: ['long'] }, async () => {
     const target = join(folder, 'stopped')
     const { path } = await backUp(layout, target, PASSPHRASE, never)
     expect(path).toBe(target)
@@ -115,12 +116,13 @@ describe('a backup', () => {
       const content = await readFile(taken)
       const middle = Buffer.from(content)
       middle[content.length >> 1] = (middle[content.length >> 1] ?? 0) ^ 1
-      const damaged = new Map([
+      const files = new Map([
+        ['whole', content],
         ['damaged', middle],
         ['truncated', content.subarray(0, content.length - 100)],
         ['other', Buffer.from('hello\n'.repeat(100))],
       ])
-      for (const [name, bytes] of damaged) await writeFile(join(folder, name), bytes)
+      for (const [name, bytes] of files) await writeFile(join(folder, name), bytes)
       const target = dataLayout(join(folder, 'target/data'), join(folder, 'images'))
       const refusal = (name: string, passphrase = PASSPHRASE) =>
         restore(target, join(folder, name), passphrase, never).then(
@@ -131,7 +133,7 @@ describe('a backup', () => {
       expect(await refusal('truncated')).toBe('The backup is damaged or truncated.')
       expect(await refusal('other')).toBe('The file is not a backup of Offshoot.')
       expect(await refusal('missing')).toMatch(/ cannot be read \(ENOENT\)\.$/)
-      expect(await refusal('stopped', 'wrong')).toBe('The passphrase is not the one of this backup.')
+      expect(await refusal('whole', 'wrong')).toBe('The passphrase is not the one of this backup.')
       expect(await readdir(folder)).not.toContain('target')
     },
   )

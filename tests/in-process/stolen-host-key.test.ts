@@ -1,3 +1,4 @@
+/** @module-tag faults */
 /** Everything that is on a stolen host, at an edge. `stolen-host-key.test.ts` of control has the routes of control. */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -106,7 +107,7 @@ describe('everything that is on a stolen host', () => {
     }
   })
 
-  it('opens no private sandbox at the port of databases, also with its certificate', { tags: ['faults'] }, async () => {
+  it('opens no private sandbox at the port of databases, also with its certificate', { tags: ['long'] }, async () => {
     const { databases } = world.parts.edge.edge
     if (databases === null) throw new Error('the edge has no databases')
     await once(databases.server.listen(0, '127.0.0.1'), 'listening')

@@ -53,7 +53,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
     return call(method, served().offshoot.credentials.edge_url + path, { headers: { host, ...headers } })
   }
 
-  it('are served as they are, or as they were built', async () => {
+  it('are served as they are, or as they were built', { tags: ['faults'] }, async () => {
     const { git } = served()
     await git.commit('site', files, { before: links })
     await git.commit('one-page', { 'dist/index.html': 'first', 'dist/a.js': 'one', 'dist/.env': 'hidden', 'a.txt': '' })
@@ -62,7 +62,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
     expect([(await ask('/')).status, (await ask('/', { of: page })).status]).toEqual([200, 200])
   })
 
-  it('answer paths with what is in the site, and with nothing else', async () => {
+  it('answer paths with what is in the site, and with nothing else', { tags: ['faults'] }, async () => {
     const expected = [
       ['/', 200, 'first'],
       ['/?a=b', 200, 'first'],
@@ -91,7 +91,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
     }
   })
 
-  it('lead to folders, tell what a file is, send none twice, and take nothing', async () => {
+  it('lead to folders, tell what a file is, send none twice, and take nothing', { tags: ['faults'] }, async () => {
     const folder = await ask('/docs?a=b')
     expect([folder.status, folder.headers['location']]).toEqual([301, '/docs/?a=b'])
     const { headers } = await ask('/empty/a.txt')
@@ -113,7 +113,7 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
     expect([refused.status, refused.headers['allow']]).toEqual([405, 'GET, HEAD'])
   })
 
-  it('answer every path without a file by their one page, if they have one', async () => {
+  it('answer every path without a file by their one page, if they have one', { tags: ['faults'] }, async () => {
     const paths = ['/', '/people/7', '/a.js', '/lost.js', '/.env', '/a.txt']
     const seen = await Promise.all(paths.map((path) => ask(path, { of: page })))
     expect(seen.map(({ status, text }) => [status, text])).toEqual([
@@ -126,12 +126,12 @@ export function appSiteCases(served: () => Omit<ServedApp, 'app'>): void {
     ])
   })
 
-  it('are served again by another server when theirs ends', { tags: ['faults'] }, async () => {
+  it('are served again by another server when theirs ends', { tags: ['long'] }, async () => {
     await served().offshoot.exec(site.sandbox, 'pkill -9 nginx')
     await until('another server', async () => (await ask('/')).text === 'first')
   })
 
-  it('are deleted, and their addresses are nobody’s', async () => {
+  it('are deleted, and their addresses are nobody’s', { tags: ['faults'] }, async () => {
     const { offshoot } = served()
     for (const { id } of [site, page]) expect((await offshoot.request('DELETE', `/v1/apps/${id}`)).status).toBe(204)
     for (const each of [site, page])

@@ -141,7 +141,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
     },
   )
 
-  it('is no activity, and is refused as every operation is', async () => {
+  it('is no activity, and is refused as every operation is', { tags: ['faults'] }, async () => {
     const { id } = await offshoot().create()
     await until('an idle sandbox that is asked all the time', async () => {
       await now(id)
@@ -172,7 +172,7 @@ export function metricsCases(offshoot: () => Offshoot): void {
     expect((await ask(id)).status).toBe(404)
   })
 
-  it('is shown to operators with its ids, and to nobody without a credential', async () => {
+  it('is shown to operators with its ids, and to nobody without a credential', { tags: ['faults'] }, async () => {
     const { id } = await offshoot().create()
     await sh(id, TALK)
     const { base_url: url } = offshoot().credentials

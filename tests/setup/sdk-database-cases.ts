@@ -68,7 +68,7 @@ export function sdkDatabaseCases(databaseOf: () => Database, offshootOf: () => O
     expect((await database.refresh()).status).toBe('running')
   })
 
-  it('are used as the documentation shows', async () => {
+  it('are used as the documentation shows', { tags: ['long'] }, async () => {
     const example = examplesOf('docs/sdk.md').find(({ section }) => section === 'Databases')
     const ran = await runExample(example?.code ?? '', offshootOf())
     expect(ran).toMatchObject({ exitCode: 0, stderr: '' })

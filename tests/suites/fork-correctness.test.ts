@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { borrow, giveBack } from '../setup/server-pool.ts'
 import type { Offshoot } from '../setup/offshoot.ts'

@@ -130,7 +130,7 @@ describe('the control process', () => {
     expect(log()).not.toContain(key.slice(-32))
   })
 
-  it('answers although its log cannot be written', async () => {
+  it('answers although its log cannot be written', { tags: ['faults'] }, async () => {
     const full = await open('/dev/full', 'a')
     const { ended, child } = await startMain(full.fd)
     await full.close()
@@ -142,7 +142,7 @@ describe('the control process', () => {
 
   it(
     'killed in the middle of a create leaves rows and VMs that agree once it is back',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       for (const step of ['before', 'after'] as const) {
         const { ended, child } = await startMain()
@@ -172,7 +172,7 @@ describe('the control process', () => {
     },
   )
 
-  it('answers 503 at /healthz without its database', async () => {
+  it('answers 503 at /healthz without its database', { tags: ['faults'] }, async () => {
     const { ended, child } = await startMain()
     await postgres.stop('SIGINT')
     // Control caches the database's last answer for a moment.

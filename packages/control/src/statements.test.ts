@@ -64,20 +64,24 @@ describe('statements', () => {
     }
   })
 
-  it('of the version before work with this schema, and a migration that breaks them is named', async () => {
-    if (process.env['OFFSHOOT_RECORD_VERSION']) await recordVersion(client, await statementModules())
-    expect(await missingForEarlierVersion(client)).toEqual([])
-    await client.query('alter table workspace_accounts rename column plan_source to plan_origin')
-    await client.query('alter table mails add column sender text not null')
-    try {
-      const missing = await missingForEarlierVersion(client)
-      expect(missing).toContain('its statement account-of fails: column "plan_source" does not exist')
-      expect(missing).toContain('its inserts into mails do not fill sender')
-    } finally {
-      await client.query('alter table workspace_accounts rename column plan_origin to plan_source')
-      await client.query('alter table mails drop column sender')
-    }
-  })
+  it(
+    'of the version before work with this schema, and a migration that breaks them is named',
+    { tags: ['faults'] },
+    async () => {
+      if (process.env['OFFSHOOT_RECORD_VERSION']) await recordVersion(client, await statementModules())
+      expect(await missingForEarlierVersion(client)).toEqual([])
+      await client.query('alter table workspace_accounts rename column plan_source to plan_origin')
+      await client.query('alter table mails add column sender text not null')
+      try {
+        const missing = await missingForEarlierVersion(client)
+        expect(missing).toContain('its statement account-of fails: column "plan_source" does not exist')
+        expect(missing).toContain('its inserts into mails do not fill sender')
+      } finally {
+        await client.query('alter table workspace_accounts rename column plan_origin to plan_source')
+        await client.query('alter table mails drop column sender')
+      }
+    },
+  )
 
   it.each([
     ['a column of a table', 'select id, parent_id from sandboxes', '{ "id": string; "parent_id": string | null }, []'],

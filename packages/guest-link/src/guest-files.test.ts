@@ -167,19 +167,23 @@ describe('stat and list', () => {
     expect(await listOf(at('closed'))).toEqual([])
   })
 
-  it('list any number of entries, and end the builtin when the iteration is left early', async () => {
-    await mkdir(at('many'))
-    execFileSync('sh', [
-      '-c',
-      `cd ${at('many')} && seq -f 'a rather long name of a file %g' 20000 | xargs -d '\\n' touch`,
-    ])
-    expect((await listOf(at('many'))).length).toBe(20_000)
-    for await (const entry of link.files.list(at('many'))) {
-      expect(entry.type).toBe('file')
-      break
-    }
-    await until('the child to end', () => !hasChildren(guest.pid))
-  })
+  it(
+    'list any number of entries, and end the builtin when the iteration is left early',
+    { tags: ['long'] },
+    async () => {
+      await mkdir(at('many'))
+      execFileSync('sh', [
+        '-c',
+        `cd ${at('many')} && seq -f 'a rather long name of a file %g' 20000 | xargs -d '\\n' touch`,
+      ])
+      expect((await listOf(at('many'))).length).toBe(20_000)
+      for await (const entry of link.files.list(at('many'))) {
+        expect(entry.type).toBe('file')
+        break
+      }
+      await until('the child to end', () => !hasChildren(guest.pid))
+    },
+  )
 })
 
 describe('remove, mkdir and move', () => {
@@ -199,7 +203,7 @@ describe('remove, mkdir and move', () => {
     await link.files.remove(at('outside'), { recursive: true })
   })
 
-  it('remove 1200 nested folders', async () => {
+  it('remove 1200 nested folders', { tags: ['faults'] }, async () => {
     execFileSync('python3', [
       '-c',
       `import os\nos.chdir('${home}')\nfor i in range(1200):\n  os.mkdir('deep'); os.chdir('deep')`,

@@ -85,7 +85,7 @@ describe('commands', () => {
     expect([...invalid.stdout]).toEqual([0xff, 0, 0xfe, 10])
   })
 
-  it('200 run at once, each with its own output', async () => {
+  it('200 run at once, each with its own output', { tags: ['long'] }, async () => {
     const runs = Array.from({ length: 200 }, (_, i) =>
       runToEnd(link, `read line; echo "$line" ${i}; exit ${i}`, { input: `in${i}\n` }),
     )
@@ -93,7 +93,7 @@ describe('commands', () => {
     expect(seen.map((run) => [String(run.stdout), run.exitCode])).toEqual(seen.map((_, i) => [`in${i} ${i}\n`, i]))
   })
 
-  it('fail with EAGAIN beyond the maximum of streams, until one has ended', async () => {
+  it('fail with EAGAIN beyond the maximum of streams, until one has ended', { tags: ['faults'] }, async () => {
     const live = await Promise.all(Array.from({ length: link.hello.streamsMax }, () => link.run({ argv: ['cat'] })))
     const failure = await link.run({ argv: ['true'] }).catch((error: unknown) => error)
     expect((failure as GuestRunError).errno).toBe(constants.errno.EAGAIN)

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../test/fake-agent.ts'

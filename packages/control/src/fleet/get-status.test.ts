@@ -69,14 +69,14 @@ describe('GET /v1/status', () => {
     expect(new Set(answers.map((each) => each.checked_at)).size).toBeLessThan(50)
   })
 
-  it('says that the API is down while PostgreSQL is away', async () => {
+  it('says that the API is down while PostgreSQL is away', { tags: ['faults'] }, async () => {
     await postgres.halt()
     expect((await becomes({ api: 'down' })).status).toBe('down')
     await postgres.restart('SIGINT')
     expect((await becomes({ api: 'operational' })).status).toBe('operational')
   })
 
-  it('says what suffers when hosts have no space, or are away', async () => {
+  it('says what suffers when hosts have no space, or are away', { tags: ['faults'] }, async () => {
     for (const each of [first, second]) each.state.diskState = 'refusing'
     await becomes({ sandboxes: 'degraded', status: 'degraded' })
     for (const each of [first, second]) each.state.diskState = 'ok'

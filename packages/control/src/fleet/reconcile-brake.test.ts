@@ -164,7 +164,7 @@ describe('reconciliation without a recorded reason', () => {
     },
   )
 
-  it('deletes nothing for an empty database, which may take the host over', async () => {
+  it('deletes nothing for an empty database, which may take the host over', { tags: ['faults'] }, async () => {
     const running = await create()
     const own = agent.state.clusterId
     await control.stop()

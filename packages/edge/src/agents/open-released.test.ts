@@ -64,7 +64,7 @@ describe('a sandbox that has a stored copy', () => {
     expect(await edge.ask(port)).toMatchObject({ status: 200, body: 'hello' })
   })
 
-  it('is looked for at control if its host is away', async () => {
+  it('is looked for at control if its host is away', { tags: ['faults'] }, async () => {
     control.onRelease = () => other.url
     other.add(edge.id)
     await edge.agent.kill()

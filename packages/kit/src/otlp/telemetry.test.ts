@@ -180,7 +180,7 @@ describe('a receiver', () => {
     expect(lines.filter((line) => line.includes('a line'))).toHaveLength(3)
   })
 
-  it('that never answers does not make the queues grow or the end wait', async () => {
+  it('that never answers does not make the queues grow or the end wait', { tags: ['faults'] }, async () => {
     receiver.answer = null
     const started = await start(fast)
     if (started === null) throw new Error('not started')

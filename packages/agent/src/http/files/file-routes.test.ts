@@ -119,7 +119,7 @@ describe('file routes', () => {
     expect([status, body]).toEqual([400, { error: 'depth must be an integer from 1 to 100' }])
   })
 
-  it('refuse a list with too many bytes of names', { tags: ['faults'] }, async () => {
+  it('refuse a list with too many bytes of names', { tags: ['long'] }, async () => {
     // 98 levels of the longest name, and 2750 empty folders in the last: their paths have 69 MB.
     const script = `import os
 os.chdir('${folder}')

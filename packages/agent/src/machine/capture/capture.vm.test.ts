@@ -104,7 +104,7 @@ describe('a checkpoint of a running guest', () => {
     await capturing.then(() => host.end(vm))
   })
 
-  it('can be taken of a stopped guest, which stays stopped, and restored stopped', async () => {
+  it('can be taken of a stopped guest, which stays stopped, and restored stopped', { tags: ['faults'] }, async () => {
     const { vm, sums } = await busyVm()
     await stopHeld(vm, host.deadline)
     const captured = await host.capture(vm, 'stopped')
@@ -230,7 +230,7 @@ describe('a failed capture', () => {
 })
 
 describe('a long chain of layers', () => {
-  it('is flattened while the guest runs, and can be captured during and after that', async () => {
+  it('is flattened while the guest runs, and can be captured during and after that', { tags: ['long'] }, async () => {
     const { vm, sums } = await busyVm()
     for (let i = 0; i < 3; i++) await host.capture(vm, `chain-${i}`)
     expect(vm.disk?.layers).toHaveLength(3)
@@ -264,7 +264,7 @@ describe('a long chain of layers', () => {
 })
 
 describe('the longest chain of layers', () => {
-  it('is flattened before another layer is added, without loss', async () => {
+  it('is flattened before another layer is added, without loss', { tags: ['long'] }, async () => {
     const vm = await host.start()
     await host.sh(vm, 'echo 0 > /root/file; sync')
     for (let i = 1; i <= MOST_LAYERS + 2; i++) {

@@ -90,7 +90,7 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     expect(between).toEqual([])
   })
 
-  it('obeys a lease that comes after its start, and one that gets shorter', async () => {
+  it('obeys a lease that comes after its start, and one that gets shorter', { tags: ['faults'] }, async () => {
     const { lease, renew, start, writes } = await place('later')
     const { process: program } = await start()
     await writes()
@@ -122,7 +122,7 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     expect(existsSync(join(folder, 'times'))).toBe(false)
   })
 
-  it('ends with its launcher, also while it is stopped', async () => {
+  it('ends with its launcher, also while it is stopped', { tags: ['faults'] }, async () => {
     const { renew, start } = await place('killed')
     await renew(60_000)
     const { process: program, ended } = await start()

@@ -90,7 +90,7 @@ describe('claims of slots', () => {
     expect((await open('disk/a')).blocks).toEqual([0])
   })
 
-  it('of a dead agent that may return are kept until no other block is free', { tags: ['faults'] }, async () => {
+  it('of a dead agent that may return are kept until no other block is free', { tags: ['long'] }, async () => {
     await open('a')
     await killOwner(0)
     const other = await open('b')

@@ -179,7 +179,7 @@ describe('a guest', () => {
     await world.agent.delete(next.id)
   })
 
-  it('has its own traffic counted in both directions, not its neighbour’s nor its predecessor’s in the slot', async () => {
+  it('has its own traffic counted, not that of a neighbour or of the slot before', { tags: ['faults'] }, async () => {
     const traffic = async (id: string) => {
       const { body } = await world.agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${id}/metrics`)
       return [body.now.network_in_bytes ?? -1, body.now.network_out_bytes ?? -1] as const
@@ -211,7 +211,7 @@ describe('a guest', () => {
   })
 })
 
-describe('forks', () => {
+describe('forks', { tags: ['faults'] }, () => {
   it('use the network at the same time, each with its own address; an open connection stays with the parent', async () => {
     const parent = await create()
     await sh(parent.id, connected())
@@ -244,7 +244,7 @@ describe('a rate limit', () => {
 
   const both = (id: string) => Promise.all([took(id, sent, 'taken'), took(id, got, String(BYTES))])
 
-  it('limits its own sandbox only, also its forks, and also after a wake', async () => {
+  it('limits its own sandbox only, also its forks, and also after a wake', { tags: ['long'] }, async () => {
     const SECOND = 1_000_000
     const limited = { ...NO_LIMITS, network_mbit: (SECOND * 8) / 1_000_000 }
     const parent = await create('internet', limited)

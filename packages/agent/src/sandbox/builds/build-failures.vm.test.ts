@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'

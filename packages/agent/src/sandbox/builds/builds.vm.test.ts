@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { createHash, randomUUID } from 'node:crypto'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -69,7 +69,7 @@ const ended = (execId: string) =>
     (await listBackground(sandbox)).some((exec) => exec.exec_id === execId && exec.status === 'exited'),
   )
 
-it('logs all output exactly once, even if agents are killed at any moment', async () => {
+it('logs all output exactly once, even if agents are killed at any moment', { tags: ['faults'] }, async () => {
   const cmd =
     'i=0; while [ $i -lt 400 ]; do i=$((i+1)); printf "out "; echo "wrong $i" >&2; echo $i; sleep 0.005; done; printf end'
   const execId = await start({ cmd })

@@ -62,7 +62,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     expect(await agent.events(id)).not.toContain('vm.died')
   })
 
-  it('a failed second hibernation succeeds when the disk has room again', async () => {
+  it('a failed second hibernation succeeds when the disk has room again', { tags: ['long'] }, async () => {
     const hash = await agent.sh(id, 'head -c 8000000 /dev/urandom > /run/memory; md5sum < /run/memory')
     await disk.fill(2 * MIB)
     const { status, body } = await agent.act<unknown>(id, 'hibernate')

@@ -280,7 +280,7 @@ function stallGuestsBeside(parent: Sandbox, stalledMs: number) {
   })
 }
 
-it('keeps the child of a fork whose guest is slow to complete its identity', async () => {
+it('keeps the child of a fork whose guest is slow to complete its identity', { tags: ['faults'] }, async () => {
   const parent = await agent.created()
   const stall = stallGuestsBeside(parent, 3500)
   const { children } = await forkSandbox(agent.host, parent, {

@@ -97,19 +97,23 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     expect(await agent.sh(id, 'cat /root/file')).toBe('kept')
   })
 
-  it('writes nothing after the lease although its agent is stopped, and an old renewal changes nothing', async () => {
-    await writes()
-    const late = await note(SHORT)
-    const endsAtMs = await renew(SHORT)
-    stopAgent('SIGSTOP')
-    await expectStopped(Math.max(endsAtMs, late.endsAtMs))
-    stopAgent('SIGCONT')
-    await late.send()
-    expect(await lease()).toMatchObject({ left_ms: 0, stopped_vms: 1 })
-    expect(await lastWriteMs()).toBeLessThan(endsAtMs + MARGIN_MS)
-    await renew(LONG)
-    await writes()
-  })
+  it(
+    'writes nothing after the lease although its agent is stopped, and an old renewal changes nothing',
+    { tags: ['long'] },
+    async () => {
+      await writes()
+      const late = await note(SHORT)
+      const endsAtMs = await renew(SHORT)
+      stopAgent('SIGSTOP')
+      await expectStopped(Math.max(endsAtMs, late.endsAtMs))
+      stopAgent('SIGCONT')
+      await late.send()
+      expect(await lease()).toMatchObject({ left_ms: 0, stopped_vms: 1 })
+      expect(await lastWriteMs()).toBeLessThan(endsAtMs + MARGIN_MS)
+      await renew(LONG)
+      await writes()
+    },
+  )
 
   it('goes on without a gap if its agent is killed and starts again during the lease', async () => {
     await renew(LONG)
@@ -184,7 +188,7 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     expect(await quarantined()).toEqual([])
   })
 
-  it('stays in quarantine if it boots cold, and its agent ends in the middle', async () => {
+  it('stays in quarantine if it boots cold, and its agent ends in the middle', { tags: ['long'] }, async () => {
     id = (await agent.created()).id
     await makeDurable()
     const endsAtMs = await renew(SHORT)

@@ -61,22 +61,26 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
-  it('returns memory that a guest has freed to the host, and the guest can use it again', async () => {
-    const { id } = await agent.created()
-    const freeMib = async () => Number(await agent.sh(id, "awk '/^MemFree:/ { print int($2 / 1024) }' /proc/meminfo"))
-    const freeBefore = await freeMib()
-    const [vm] = await agent.vms()
-    const dirtyMib = async () => {
-      const rollup = await readFile(`/proc/${vm?.process.pid}/smaps_rollup`, 'utf8')
-      return Number(/^Private_Dirty: +(\d+) kB/m.exec(rollup)?.[1]) / 1024
-    }
-    await agent.sh(id, 'dd if=/dev/zero of=/run/filled bs=1M count=40')
-    const filledMib = await dirtyMib()
-    await agent.sh(id, 'rm /run/filled')
-    await eventually('16 MiB fewer', async () => (await dirtyMib()) < filledMib - 16)
-    await eventually('the guest has all of it', async () => (await freeMib()) > freeBefore - 8)
-    await agent.delete(id)
-  })
+  it(
+    'returns memory that a guest has freed to the host, and the guest can use it again',
+    { tags: ['faults'] },
+    async () => {
+      const { id } = await agent.created()
+      const freeMib = async () => Number(await agent.sh(id, "awk '/^MemFree:/ { print int($2 / 1024) }' /proc/meminfo"))
+      const freeBefore = await freeMib()
+      const [vm] = await agent.vms()
+      const dirtyMib = async () => {
+        const rollup = await readFile(`/proc/${vm?.process.pid}/smaps_rollup`, 'utf8')
+        return Number(/^Private_Dirty: +(\d+) kB/m.exec(rollup)?.[1]) / 1024
+      }
+      await agent.sh(id, 'dd if=/dev/zero of=/run/filled bs=1M count=40')
+      const filledMib = await dirtyMib()
+      await agent.sh(id, 'rm /run/filled')
+      await eventually('16 MiB fewer', async () => (await dirtyMib()) < filledMib - 16)
+      await eventually('the guest has all of it', async () => (await freeMib()) > freeBefore - 8)
+      await agent.delete(id)
+    },
+  )
 
   it('runs each QEMU under its own user, without capabilities or a way to gain any', async () => {
     const sandboxes = await Promise.all([agent.created(), agent.created()])
@@ -97,7 +101,7 @@ describe('create, exec, delete', () => {
     await Promise.all(sandboxes.map(({ id }) => agent.delete(id)))
   })
 
-  it('creates and deletes many at once', async () => {
+  it('creates and deletes many at once', { tags: ['long'] }, async () => {
     const created = await Promise.all(Array.from({ length: 12 }, () => agent.create()))
     expect(new Set(created.map(({ status }) => status))).toEqual(new Set([201]))
     const answers = await Promise.all(created.map(({ body }) => agent.exec(body.id, { cmd: 'hostname' })))

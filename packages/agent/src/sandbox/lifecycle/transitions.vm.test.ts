@@ -163,6 +163,7 @@ describe('a process in a sandbox', () => {
 
   it.each(['pause', 'hibernate'])(
     'runs completely or never starts if it is requested just before a %s',
+    { tags: ['faults'] },
     async (change) => {
       const { id } = await agent.created()
       const commands = Array.from({ length: 20 }, (_unused, n) => `echo ${n} >> /root/begun; echo ${n}`)

@@ -95,7 +95,7 @@ describe('the usage of a process', () => {
     expect(usage?.privateBytes).toBeGreaterThan(MIB)
   })
 
-  it('is null if another process has the pid, or none', async () => {
+  it('is null if another process has the pid, or none', { tags: ['faults'] }, async () => {
     const identity = await startBusy()
     expect(readProcessUsage({ ...identity, startTicks: identity.startTicks + 1 })).toBeNull()
     const ended = once(child as ChildProcess, 'exit')

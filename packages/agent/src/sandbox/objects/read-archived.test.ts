@@ -53,7 +53,7 @@ it('reads from the object store what the disk has lost, through a fault that pas
   expect([String(await reading), await read(LATER)]).toEqual(['content', null])
 })
 
-it('does not call a file absent that it cannot read', async () => {
+it('does not call a file absent that it cannot read', { tags: ['faults'] }, async () => {
   await upload()
   await rm(join(place, 'archive', `${NAME}.zst`))
   s3.fault = 'damaged'

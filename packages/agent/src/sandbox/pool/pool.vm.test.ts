@@ -85,7 +85,7 @@ describe('a sandbox from the pool', () => {
     expect(await agent.events(first.id)).toEqual(['sandbox.running'])
   })
 
-  it('can be hibernated, woken, forked, adopted and deleted like any other', { tags: ['faults'] }, async () => {
+  it('can be hibernated, woken, forked, adopted and deleted like any other', { tags: ['long'] }, async () => {
     await agent.created()
     const { id } = await fromPool()
     await agent.sh(id, 'echo remembered > /run/memory; echo written > /root/file')
@@ -113,7 +113,7 @@ describe('a sandbox from the pool', () => {
 })
 
 describe('spares', () => {
-  it('run with low priority only while they are made', { tags: ['faults'] }, async () => {
+  it('run with low priority only while they are made', { tags: ['long'] }, async () => {
     await agent.created()
     await eventually('a spare with low priority', async () => {
       const [spare] = await spareProcesses()
@@ -168,52 +168,60 @@ describe('spares', () => {
     expect((await agent.vms()).map(({ process: vm }) => vm.pid)).not.toContain(waiting.pid)
   })
 
-  it.each(MOMENTS)('leave no trace when the agent is killed %d ms into two creates', async (afterMs) => {
-    await agent.created()
-    await spares(1)
-    const ids = [randomUUID(), randomUUID()]
-    const answers = ids.map((id) => agent.create(id).catch(() => null))
-    await wait(afterMs)
-    await agent.stop('SIGKILL')
-    const acknowledged = (await Promise.all(answers)).flatMap((answer) =>
-      answer?.status === 201 ? [answer.body.id] : [],
-    )
-    await agent.start()
-    const { sandboxes } = await agent.list()
-    expect(sandboxes.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged))
-    expect(await spareFolders()).toEqual([])
-    expect(new Set(await agent.folders())).toEqual(new Set(sandboxes.map(({ id }) => id)))
-    expect(await agent.vms()).toHaveLength(sandboxes.length)
-    for (const { id, status } of sandboxes) {
-      expect([status, await agent.sh(id, 'hostname')]).toEqual(['running', `sbx-${id.slice(0, 8)}`])
-    }
-  })
+  it.each(MOMENTS)(
+    'leave no trace when the agent is killed %d ms into two creates',
+    { tags: ['faults'] },
+    async (afterMs) => {
+      await agent.created()
+      await spares(1)
+      const ids = [randomUUID(), randomUUID()]
+      const answers = ids.map((id) => agent.create(id).catch(() => null))
+      await wait(afterMs)
+      await agent.stop('SIGKILL')
+      const acknowledged = (await Promise.all(answers)).flatMap((answer) =>
+        answer?.status === 201 ? [answer.body.id] : [],
+      )
+      await agent.start()
+      const { sandboxes } = await agent.list()
+      expect(sandboxes.map(({ id }) => id)).toEqual(expect.arrayContaining(acknowledged))
+      expect(await spareFolders()).toEqual([])
+      expect(new Set(await agent.folders())).toEqual(new Set(sandboxes.map(({ id }) => id)))
+      expect(await agent.vms()).toHaveLength(sandboxes.length)
+      for (const { id, status } of sandboxes) {
+        expect([status, await agent.sh(id, 'hostname')]).toEqual(['running', `sbx-${id.slice(0, 8)}`])
+      }
+    },
+  )
 })
 
 describe('memory', () => {
-  it('is refused with 507 before it is overcommitted; spares are evicted, hibernated sandboxes hold none', async () => {
-    const first = await agent.created()
-    await spares(1)
-    const { memory_mib } = await info()
-    expect([memory_mib.committed, memory_mib.commit_limit]).toEqual(
-      [2, 4].map((count) => count * vmLimitMib(GUEST_MIB)),
-    )
-    const children = (await agent.forked(first.id, 3)).children.map(({ id }) => id)
-    expect((await info()).spares).toBe(0)
-    const refused = await agent.create()
-    expect([refused.status, refused.body]).toEqual([507, { error: 'insufficient host memory for sandbox' }])
-    expect((await agent.act(first.id, 'hibernate')).status).toBe(200)
-    const second = await agent.created()
-    const asleep = await agent.act(first.id, 'wake')
-    expect([asleep.status, asleep.body]).toEqual([507, { error: 'insufficient host memory for sandbox' }])
-    const tried = await agent.exec(first.id, { cmd: 'true' })
-    expect(tried.status).toBe(507)
-    expect((await agent.list()).sandboxes.find(({ id }) => id === first.id)?.status).toBe('hibernated')
-    for (const id of [second.id, ...children]) expect((await agent.delete(id)).status).toBe(204)
-    expect(await agent.sh(first.id, 'hostname')).toBe(`sbx-${first.id.slice(0, 8)}`)
-  })
+  it(
+    'is refused with 507 before it is overcommitted; spares are evicted, hibernated sandboxes hold none',
+    { tags: ['faults'] },
+    async () => {
+      const first = await agent.created()
+      await spares(1)
+      const { memory_mib } = await info()
+      expect([memory_mib.committed, memory_mib.commit_limit]).toEqual(
+        [2, 4].map((count) => count * vmLimitMib(GUEST_MIB)),
+      )
+      const children = (await agent.forked(first.id, 3)).children.map(({ id }) => id)
+      expect((await info()).spares).toBe(0)
+      const refused = await agent.create()
+      expect([refused.status, refused.body]).toEqual([507, { error: 'insufficient host memory for sandbox' }])
+      expect((await agent.act(first.id, 'hibernate')).status).toBe(200)
+      const second = await agent.created()
+      const asleep = await agent.act(first.id, 'wake')
+      expect([asleep.status, asleep.body]).toEqual([507, { error: 'insufficient host memory for sandbox' }])
+      const tried = await agent.exec(first.id, { cmd: 'true' })
+      expect(tried.status).toBe(507)
+      expect((await agent.list()).sandboxes.find(({ id }) => id === first.id)?.status).toBe('hibernated')
+      for (const id of [second.id, ...children]) expect((await agent.delete(id)).status).toBe(204)
+      expect(await agent.sh(first.id, 'hostname')).toBe(`sbx-${first.id.slice(0, 8)}`)
+    },
+  )
 
-  it('appears in the metrics', async () => {
+  it('appears in the metrics', { tags: ['long'] }, async () => {
     await agent.created()
     await spares(1)
     const text = await (await fetch(`${agent.url}/metrics`)).text()

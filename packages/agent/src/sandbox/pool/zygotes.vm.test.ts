@@ -114,40 +114,44 @@ describe('a copy of a zygote', () => {
     for (const id of [first.id, second.id, child?.id ?? '']) expect((await agent.delete(id)).status).toBe(204)
   })
 
-  it('has the jail of any other: user, no capabilities, filters, namespaces, and only its own files', async () => {
-    const sandbox = await copied()
-    const sibling = await copied()
-    const [own, other, source] = [await processOf(sandbox), await processOf(sibling), await zygote()]
-    const status = await statusOf(own.process.pid)
-    const none = '0'.repeat(16)
-    expect(['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => status.get(set))).toEqual(
-      Array.from({ length: 5 }, () => none),
-    )
-    expect([status.get('NoNewPrivs'), status.get('Seccomp'), status.get('Groups')]).toEqual(['1', '2', ''])
-    // Those of the zygote, of every jail, and of QEMU itself.
-    expect(Number(status.get('Seccomp_filters'))).toBe(3)
-    expect(status.get('NSpid')?.split(/\s+/).at(-1)).toBe('1')
-    const uids = await Promise.all(
-      [own, other, source].map(async ({ process: { pid } }) => (await statusOf(pid)).get('Uid')),
-    )
-    expect(new Set(uids).size).toBe(3)
-    for (const namespace of NAMESPACES) {
-      const pids = [own.process.pid, other.process.pid, source.process.pid, process.pid]
-      const links = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/${namespace}`)))
-      // The zygote itself is in the agent's pid namespace.
-      expect(new Set(links).size).toBe(namespace === 'pid' ? 3 : 4)
-    }
-    expect(await readlink(`/proc/${own.process.pid}/cwd`)).toBe('/vm')
-    const [ownInodes, otherInodes] = await Promise.all(
-      [own, other].map(async ({ process: vm }) => {
-        const open = await openDescriptors(vm)
-        return open.flatMap(({ inode, isWritable, name }) =>
-          isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
-        )
-      }),
-    )
-    expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
-  })
+  it(
+    'has the jail of any other: user, no capabilities, filters, namespaces, and only its own files',
+    { tags: ['long'] },
+    async () => {
+      const sandbox = await copied()
+      const sibling = await copied()
+      const [own, other, source] = [await processOf(sandbox), await processOf(sibling), await zygote()]
+      const status = await statusOf(own.process.pid)
+      const none = '0'.repeat(16)
+      expect(['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => status.get(set))).toEqual(
+        Array.from({ length: 5 }, () => none),
+      )
+      expect([status.get('NoNewPrivs'), status.get('Seccomp'), status.get('Groups')]).toEqual(['1', '2', ''])
+      // Those of the zygote, of every jail, and of QEMU itself.
+      expect(Number(status.get('Seccomp_filters'))).toBe(3)
+      expect(status.get('NSpid')?.split(/\s+/).at(-1)).toBe('1')
+      const uids = await Promise.all(
+        [own, other, source].map(async ({ process: { pid } }) => (await statusOf(pid)).get('Uid')),
+      )
+      expect(new Set(uids).size).toBe(3)
+      for (const namespace of NAMESPACES) {
+        const pids = [own.process.pid, other.process.pid, source.process.pid, process.pid]
+        const links = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/${namespace}`)))
+        // The zygote itself is in the agent's pid namespace.
+        expect(new Set(links).size).toBe(namespace === 'pid' ? 3 : 4)
+      }
+      expect(await readlink(`/proc/${own.process.pid}/cwd`)).toBe('/vm')
+      const [ownInodes, otherInodes] = await Promise.all(
+        [own, other].map(async ({ process: vm }) => {
+          const open = await openDescriptors(vm)
+          return open.flatMap(({ inode, isWritable, name }) =>
+            isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
+          )
+        }),
+      )
+      expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
+    },
+  )
 
   it('counts only memory that it shares with nobody', { tags: ['long'] }, async () => {
     const sandbox = await copied()
@@ -189,7 +193,7 @@ describe('a copy of a zygote', () => {
     },
   )
 
-  it('ends with its launcher', { tags: ['faults'] }, async () => {
+  it('ends with its launcher', { tags: ['long'] }, async () => {
     const sandbox = await copied()
     const { process: vm, launcher } = await processOf(sandbox)
     if (launcher !== null) signalProcess(launcher, 'SIGKILL')

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { execFile } from 'node:child_process'
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'

@@ -159,7 +159,7 @@ describe('at its start an agent', () => {
     },
   )
 
-  it('hibernates a sandbox over the base that the killed agent left', { tags: ['faults'] }, async () => {
+  it('hibernates a sandbox over the base that the killed agent left', { tags: ['long'] }, async () => {
     const id = await remembering()
     await agent.act(id, 'hibernate')
     await agent.act(id, 'wake')
@@ -203,7 +203,7 @@ describe('at its start an agent', () => {
     expect(await agent.layers()).toEqual([])
   })
 
-  it('ends every VM if it is asked to, and keeps hibernated sandboxes hibernated', async () => {
+  it('ends every VM if it is asked to, and keeps hibernated sandboxes hibernated', { tags: ['faults'] }, async () => {
     const awake = await remembering()
     const asleep = await remembering()
     await agent.act(asleep, 'hibernate')

@@ -72,7 +72,7 @@ describe('an agent that was killed', () => {
     await expectAgreement()
   })
 
-  it('adopts them after a graceful shutdown, too', async () => {
+  it('adopts them after a graceful shutdown, too', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.stop('SIGTERM')
     expect(await agent.vms()).toHaveLength(1)
@@ -204,7 +204,7 @@ describe('an agent at its start', () => {
 })
 
 describe('two agents on one data directory', () => {
-  it('exclude each other', async () => {
+  it('exclude each other', { tags: ['faults'] }, async () => {
     const second = await AgentProcess.create(agent.folder)
     const { exitCode, output } = await second.run('main.ts')
     expect(exitCode).toBe(1)
@@ -214,7 +214,7 @@ describe('two agents on one data directory', () => {
 })
 
 describe('end-all', () => {
-  it('ends every VM, logs it, and is idempotent', async () => {
+  it('ends every VM, logs it, and is idempotent', { tags: ['long'] }, async () => {
     const first = await agent.created()
     const second = await agent.created()
     await agent.stop()

@@ -43,7 +43,7 @@ async function expectNothingKept() {
 }
 
 describe('children', () => {
-  it('that cannot take their identity end before any process runs in them', async () => {
+  it('that cannot take their identity end before any process runs in them', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'rm /etc/machine-id; mkdir /etc/machine-id')
     const { snapshot, children } = await agent.forked(id, 1)
@@ -102,7 +102,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('can be forked again, and continue after parent and snapshot are deleted', async () => {
+  it('can be forked again, and continue after parent and snapshot are deleted', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo 1 > /root/file')
     const first = await agent.forked(id)
@@ -143,7 +143,7 @@ describe('children', () => {
   it.each([
     ['paused', 'pause', 'resume'],
     ['hibernated', 'hibernate', 'wake'],
-  ])('can be forked from a parent that is %s, which stays so', async (state, stop, start) => {
+  ])('can be forked from a parent that is %s, which stays so', { tags: ['faults'] }, async (state, stop, start) => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo kept > /run/memory')
     await agent.act(id, stop)
@@ -157,7 +157,7 @@ describe('children', () => {
     await expectNothingKept()
   })
 
-  it('start during the capture (the first child), and leave nothing behind if the fork fails', async () => {
+  it('start (the first one) during the capture, and leave nothing if a fork fails', { tags: ['faults'] }, async () => {
     const { id } = await agent.created()
     await agent.sh(id, 'echo before > /root/file; echo remembered > /run/memory')
     const { children, snapshot } = await agent.forked(id, 2)

@@ -191,7 +191,7 @@ describe('the holder of a volume', () => {
 })
 
 describe('copies of a sandbox', () => {
-  it('share the volumes that it reads, and never those that it writes', async () => {
+  it('share the volumes that it reads, and never those that it writes', { tags: ['faults'] }, async () => {
     const [own, shared] = [await made(), await made()]
     const parent = await created([writing(own), reading(shared)])
     await sh(parent, 'mkdir /v && mount /dev/vdb /v && echo parent > /v/file && sync')
@@ -214,7 +214,7 @@ describe('copies of a sandbox', () => {
 })
 
 describe('a volume that grows', () => {
-  it('has a larger file system, whether a sandbox has the volume or not', async () => {
+  it('has a larger file system, whether a sandbox has the volume or not', { tags: ['faults'] }, async () => {
     const id = await made({ size_mb: 32 })
     const freeMib = (sandbox: string) => sh(sandbox, 'df -m /v | tail -1 | awk "{print \\$2}"').then(Number)
     const first = await created([writing(id)])
@@ -238,7 +238,7 @@ describe('a volume that grows', () => {
 })
 
 describe('a copy of a volume', () => {
-  it('has the content of one instant, even if a sandbox writes to the source', async () => {
+  it('has the content of one instant, even if a sandbox writes to the source', { tags: ['faults'] }, async () => {
     const id = await made()
     const writer = await created([writing(id)])
     await sh(writer, 'mkdir /v && mount /dev/vdb /v && echo first > /v/file')

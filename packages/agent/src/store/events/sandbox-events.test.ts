@@ -149,7 +149,7 @@ describe('SandboxEvents', () => {
     expect(await fast).toEqual(range(1, 2000))
   })
 
-  it('serves a thousand followers', async () => {
+  it('serves a thousand followers', { tags: ['long'] }, async () => {
     const events = open()
     const readers = range(1, 1000).map(() => reconnecting(events, 0, 100_000, () => Promise.resolve()))
     for (let from = 1; from <= 400; from += 20) {
@@ -160,28 +160,32 @@ describe('SandboxEvents', () => {
     for (const seen of await Promise.all(readers)) expect(seen).toEqual(range(1, 400))
   })
 
-  it('gets records that a killed agent had not written from the agent log, wherever the file is torn', async () => {
-    const logFolder = join(folder, 'log')
-    await rm(logFolder, { recursive: true, force: true })
-    await mkdir(logFolder)
-    const log = await EventLog.open(logFolder, agentId)
-    const events = open()
-    const draft = { type: 'sandbox.paused', sandboxId, workspaceId, message: 'ä', metadata: {} } as const
-    for (let at = 0; at < 5; at++) events.add(await log.append(draft))
-    await events.close()
-    const path = join(folder, 'events.jsonl')
-    const whole = await readFile(path)
-    for (let cut = 0; cut <= whole.length; cut += 11) {
-      await writeFile(path, whole.subarray(0, cut))
-      const again = open()
-      await again.load((await missingRecords(log, new Map([[sandboxId, 0]]))).get(sandboxId) ?? [])
-      expect((await again.snapshot(0)).map(({ number }) => number)).toEqual(range(1, 5))
-      await again.close()
-      const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
-      expect(lines.map((line) => (JSON.parse(line) as AgentRecord).number)).toEqual(range(1, 5))
-    }
-    await log.close()
-  })
+  it(
+    'gets records that a killed agent had not written from the agent log, wherever the file is torn',
+    { tags: ['faults'] },
+    async () => {
+      const logFolder = join(folder, 'log')
+      await rm(logFolder, { recursive: true, force: true })
+      await mkdir(logFolder)
+      const log = await EventLog.open(logFolder, agentId)
+      const events = open()
+      const draft = { type: 'sandbox.paused', sandboxId, workspaceId, message: 'ä', metadata: {} } as const
+      for (let at = 0; at < 5; at++) events.add(await log.append(draft))
+      await events.close()
+      const path = join(folder, 'events.jsonl')
+      const whole = await readFile(path)
+      for (let cut = 0; cut <= whole.length; cut += 11) {
+        await writeFile(path, whole.subarray(0, cut))
+        const again = open()
+        await again.load((await missingRecords(log, new Map([[sandboxId, 0]]))).get(sandboxId) ?? [])
+        expect((await again.snapshot(0)).map(({ number }) => number)).toEqual(range(1, 5))
+        await again.close()
+        const lines = (await readFile(path, 'utf8')).trimEnd().split('\n')
+        expect(lines.map((line) => (JSON.parse(line) as AgentRecord).number)).toEqual(range(1, 5))
+      }
+      await log.close()
+    },
+  )
 
   it('gives each event of a sandbox a distinct timestamp', async () => {
     const logFolder = await mkdtemp(join(tmpdir(), 'event-log-'))

@@ -72,7 +72,7 @@ async function bytesOnDisk(): Promise<number> {
 const FLOOD = 12_288
 
 describe('records that control has not acknowledged', () => {
-  it('are kept if they are state records, however many ports other guests open', async () => {
+  it('are kept if they are state records, however many ports other guests open', { tags: ['faults'] }, async () => {
     const victim = newId()
     const types: EventType[] = ['sandbox.running', 'sandbox.paused', 'sandbox.resumed', 'sandbox.hibernated']
     for (const type of types) {
@@ -87,7 +87,7 @@ describe('records that control has not acknowledged', () => {
     expect(log.lastSeq).toBe(2 * FLOOD + types.length)
   })
 
-  it('reach a follower in order and once while segments are compacted', async () => {
+  it('reach a follower in order and once while segments are compacted', { tags: ['faults'] }, async () => {
     const victim = newId()
     const types: EventType[] = []
     const stop = new AbortController()
@@ -135,19 +135,23 @@ it('deletes records that control has acknowledged, including state records', asy
   )
 })
 
-it('continues a sandbox’s numbers after its last record, even if that was a port event', async () => {
-  const victim = newId()
-  await append(victim, 'sandbox.running')
-  const port = await append(victim, 'sandbox.port_opened')
-  await flood(FLOOD)
-  await reopen()
-  const { seq, number, event } = port
-  // From the sandbox's own file, which still has the record that the agent-wide log has dropped.
-  log.restorePosition(victim, { seq, number, type: event.type, ts: event.ts })
-  expect((await append(victim, 'sandbox.paused')).number).toBe(3)
-})
+it(
+  'continues a sandbox’s numbers after its last record, even if that was a port event',
+  { tags: ['faults'] },
+  async () => {
+    const victim = newId()
+    await append(victim, 'sandbox.running')
+    const port = await append(victim, 'sandbox.port_opened')
+    await flood(FLOOD)
+    await reopen()
+    const { seq, number, event } = port
+    // From the sandbox's own file, which still has the record that the agent-wide log has dropped.
+    log.restorePosition(victim, { seq, number, type: event.type, ts: event.ts })
+    expect((await append(victim, 'sandbox.paused')).number).toBe(3)
+  },
+)
 
-it('has each record once after an agent was killed while it merged two segments', async () => {
+it('has each record once after an agent was killed while it merged two segments', { tags: ['faults'] }, async () => {
   const victim = newId()
   await append(victim, 'sandbox.running')
   await flood(FLOOD / 2)

@@ -86,7 +86,7 @@ describe('a database on a host that is drained', () => {
     expect((await ask('GET', '')).body).toMatchObject({ id, status: 'running' })
   })
 
-  it('moves although the first answer to each step is lost, on either host', { tags: ['faults'] }, async () => {
+  it('moves although the first answer to each step is lost, on either host', { tags: ['long'] }, async () => {
     for (const agent of agents) for (const step of STEPS) agent.lostAnswers.add(step)
     expect((await drain()).status).toBe(200)
     await expectMoved()
@@ -113,7 +113,7 @@ describe('a database on a host that is drained', () => {
     expect(ended.stays).toEqual([{ kind: 'database', id, workspace_id: alice.workspaceId, reason }])
   })
 
-  it('stays with its archive if the other host has another file of the same name', async () => {
+  it('stays with its archive if the other host has another file of the same name', { tags: ['faults'] }, async () => {
     other().state.archives.set(id, archived([SEGMENTS[2] ?? '']))
     other()
       .state.archives.get(id)
@@ -144,23 +144,27 @@ describe('a database on a host that is drained', () => {
     await expectMoved()
   })
 
-  it('can be restored after its move to a time before it, with the files that its backup needs', async () => {
-    await ask('POST', '/backups', {})
-    const takenAt = new Date(Date.now() - 60_000)
-    await harness.pool.query('update database_backups set taken_at = $1', [takenAt])
-    const old = archived(['00000001000000000000000A'], new Date(0).toISOString())
-    for (const [name, file] of old) source.state.archives.get(id)?.set(name, file)
-    expected = new Map(source.state.archives.get(id))
-    // The backup stays, because it has no room at the other host.
-    other().onMove = async (step) =>
-      step === 'import-snapshot' ? { status: 507, body: { error: 'sandbox storage is full' } } : undefined
-    await drain()
-    await expectMoved()
-    const fed = failRecoveries(agents)
-    const time = new Date(takenAt.getTime() + 1_000).toISOString()
-    expect((await ask('POST', '/restore', { time })).status).toBe(409)
-    const made = [...source.state.archives.keys()].find((each) => each !== id)
-    expect(fed).toEqual([{ from: made }])
-    expect([...(source.state.archives.get(made ?? '')?.keys() ?? [])]).toEqual(SEGMENTS)
-  })
+  it(
+    'can be restored after its move to a time before it, with the files that its backup needs',
+    { tags: ['faults'] },
+    async () => {
+      await ask('POST', '/backups', {})
+      const takenAt = new Date(Date.now() - 60_000)
+      await harness.pool.query('update database_backups set taken_at = $1', [takenAt])
+      const old = archived(['00000001000000000000000A'], new Date(0).toISOString())
+      for (const [name, file] of old) source.state.archives.get(id)?.set(name, file)
+      expected = new Map(source.state.archives.get(id))
+      // The backup stays, because it has no room at the other host.
+      other().onMove = async (step) =>
+        step === 'import-snapshot' ? { status: 507, body: { error: 'sandbox storage is full' } } : undefined
+      await drain()
+      await expectMoved()
+      const fed = failRecoveries(agents)
+      const time = new Date(takenAt.getTime() + 1_000).toISOString()
+      expect((await ask('POST', '/restore', { time })).status).toBe(409)
+      const made = [...source.state.archives.keys()].find((each) => each !== id)
+      expect(fed).toEqual([{ from: made }])
+      expect([...(source.state.archives.get(made ?? '')?.keys() ?? [])]).toEqual(SEGMENTS)
+    },
+  )
 })

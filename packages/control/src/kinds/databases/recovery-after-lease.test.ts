@@ -109,7 +109,7 @@ describe('a database on a host whose lease has ended', () => {
     await granted()
   })
 
-  it('is given up once more if the answer was lost or the host failed', async () => {
+  it('is given up once more if the answer was lost or the host failed', { tags: ['long'] }, async () => {
     await lost.storeBackup()
     await lost.home.kill()
     await lost.recovered()
@@ -122,7 +122,7 @@ describe('a database on a host whose lease has ended', () => {
     expect(lost.home.state.sandboxes.has(lost.id)).toBe(false)
   })
 
-  it('stays and runs on if its host is back before anything began', async () => {
+  it('stays and runs on if its host is back before anything began', { tags: ['long'] }, async () => {
     await lost.home.kill()
     await ended()
     expect(await lost.moves()).toEqual([])
@@ -132,19 +132,23 @@ describe('a database on a host whose lease has ended', () => {
     expect((await lost.ask('GET')).body.recovered_at).toBeNull()
   })
 
-  it('comes back although its host is heard in the middle, which gets no lease before the end', async () => {
-    await lost.storeBackup()
-    const held = holdStep([lost.other], 'put-archive')
-    await lost.home.kill()
-    await held.begun
-    await comeBack()
-    await eventually(() => lost.control.control.fleet.byId(hostId)?.isReachable === true, PATIENCE_MS)
-    expect(await grantAnew(lost.harness.pool, hostId, 3, [])).toBeNull()
-    held.release()
-    await lost.recovered()
-    await granted()
-    expect([await owner(), lost.home.state.sandboxes.has(lost.id)]).toEqual([lost.other.state.agentId, false])
-  })
+  it(
+    'comes back although its host is heard in the middle, which gets no lease before the end',
+    { tags: ['long'] },
+    async () => {
+      await lost.storeBackup()
+      const held = holdStep([lost.other], 'put-archive')
+      await lost.home.kill()
+      await held.begun
+      await comeBack()
+      await eventually(() => lost.control.control.fleet.byId(hostId)?.isReachable === true, PATIENCE_MS)
+      expect(await grantAnew(lost.harness.pool, hostId, 3, [])).toBeNull()
+      held.release()
+      await lost.recovered()
+      await granted()
+      expect([await owner(), lost.home.state.sandboxes.has(lost.id)]).toEqual([lost.other.state.agentId, false])
+    },
+  )
 
   it('does not come back while its host may get a lease, nor after it got one', async () => {
     await lost.storeBackup()
@@ -167,7 +171,7 @@ describe('a database on a host whose lease has ended', () => {
     expect([await lost.moves(), await owner()]).toEqual([[], hostId])
   })
 
-  it('comes back later if the database of control fails over in the middle', async () => {
+  it('comes back later if the database of control fails over in the middle', { tags: ['long'] }, async () => {
     await lost.storeBackup()
     let isFirst = true
     lost.other.onMove = async (step) => {
@@ -187,7 +191,7 @@ describe('a database on a host whose lease has ended', () => {
     await lost.recovered()
   })
 
-  it('comes back although its host was being drained, and another process does it', async () => {
+  it('comes back although its host was being drained, and another process does it', { tags: ['long'] }, async () => {
     await lost.storeBackup()
     await lost.home.kill()
     await lost.harness.pool.query(

@@ -69,7 +69,7 @@ describe('a database whose host was removed', () => {
     expect((await ask('GET')).body).toMatchObject({ status: 'failed', recovered_at: null })
   })
 
-  it('stays as it is without a backup on another host, and without a stored archive', async () => {
+  it('stays as it is without a backup on another host, and without a stored archive', { tags: ['long'] }, async () => {
     await lost.remove()
     await lost.harness.pool.query(`delete from stored_segments`)
     await lost.wake()
@@ -96,7 +96,7 @@ describe('a database whose host was removed', () => {
     await lost.recovered()
   })
 
-  it('is begun again by another process if one ends in the middle', async () => {
+  it('is begun again by another process if one ends in the middle', { tags: ['long'] }, async () => {
     await lost.backUp()
     const held = holdStep([lost.other], 'put-archive')
     await lost.remove()

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { S3Server } from '@offshoot/kit/test/s3-server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { copySettings } from '../../test/copy-settings.ts'
@@ -64,7 +64,7 @@ describe('a restore from a stored archive', () => {
   }
   const RECOVERY_FAILED = 'the database could not be brought to that time'
 
-  it('needs nothing of a host that is away', async () => {
+  it('needs nothing of a host that is away', { tags: ['long'] }, async () => {
     await lose()
     expect(await restore()).toBe(RECOVERY_FAILED)
     const [[made, files] = []] = archivesOf(other)
@@ -78,7 +78,7 @@ describe('a restore from a stored archive', () => {
     expect([fed, [...(files?.keys() ?? [])].toSorted()]).toEqual([[{ from: made }], SEGMENTS])
   })
 
-  it('copies nothing if the database’s archive has all', async () => {
+  it('copies nothing if the database’s archive has all', { tags: ['long'] }, async () => {
     expect(await restore()).toBe(RECOVERY_FAILED)
     expect([fed, archivesOf(home)]).toEqual([[{ from: id }], []])
   })

@@ -86,7 +86,7 @@ describe('sandboxes whose time is up', () => {
     expect((await left()).toSorted()).toEqual([persistent, making, managed].toSorted())
   })
 
-  it('are also those that are paused, hibernated or failed', async () => {
+  it('are also those that are paused, hibernated or failed', { tags: ['faults'] }, async () => {
     const ids = await Promise.all(['paused', 'hibernated', 'failed'].map(() => create()))
     for (const [n, id] of ids.entries()) {
       const status = ['paused', 'hibernated', 'failed'][n]
@@ -96,7 +96,7 @@ describe('sandboxes whose time is up', () => {
     expect(await left()).toEqual([])
   })
 
-  it('are deleted when their agent is back, and after a refusal', async () => {
+  it('are deleted when their agent is back, and after a refusal', { tags: ['faults'] }, async () => {
     const id = await create()
     let refusals = 0
     agent.onDelete = async () => {
@@ -115,14 +115,14 @@ describe('sandboxes whose time is up', () => {
     expect(refusals).toBe(2)
   })
 
-  it('are deleted by another process when the one that had claimed them is gone', { tags: ['faults'] }, async () => {
+  it('are deleted by another process when the one that had claimed them is gone', { tags: ['long'] }, async () => {
     const id = await create()
     await set([id], `expires_at = ${PAST}, deletion_due_at = now() + interval '1 second'`)
     await gone([id])
     expect(await left()).toEqual([])
   })
 
-  it('are deleted after a restart of all that could', async () => {
+  it('are deleted after a restart of all that could', { tags: ['long'] }, async () => {
     const id = await create()
     await Promise.all(controls.map((control) => control.stop()))
     await set([id], `expires_at = ${PAST}`)
@@ -131,7 +131,7 @@ describe('sandboxes whose time is up', () => {
     expect(await left()).toEqual([])
   })
 
-  it('of an agent that is retired go without it', { tags: ['faults'] }, async () => {
+  it('of an agent that is retired go without it', { tags: ['long'] }, async () => {
     const id = await create()
     const { port } = agent
     await agent.kill()
@@ -161,19 +161,23 @@ describe('sandboxes whose time is up', () => {
     await gone([id])
   })
 
-  it('are hibernated instead if they ask for it, each by one process, also after a restart', async () => {
-    const hibernated = (ids: readonly string[]) =>
-      eventually(() => ids.every((id) => agent.state.sandboxes.get(id)?.status === 'hibernated'))
-    const ids = await Promise.all(Array.from({ length: 20 }, () => create({ on_timeout: 'pause' })))
-    const late = await create({ on_timeout: 'pause' })
-    await set(ids, `expires_at = ${PAST}`)
-    await hibernated(ids)
-    const asked = agent.requests.filter(({ path }) => path.endsWith('/hibernate')).map(({ path }) => path)
-    expect(asked.toSorted()).toEqual(ids.map((id) => `/v1/sandboxes/${id}/hibernate`).toSorted())
-    await Promise.all(controls.map((control) => control.stop()))
-    await set([late], `expires_at = ${PAST}`)
-    controls = [await harness.control([agent])]
-    await hibernated([late])
-    expect(removals()).toEqual([])
-  })
+  it(
+    'are hibernated instead if they ask for it, each by one process, also after a restart',
+    { tags: ['faults'] },
+    async () => {
+      const hibernated = (ids: readonly string[]) =>
+        eventually(() => ids.every((id) => agent.state.sandboxes.get(id)?.status === 'hibernated'))
+      const ids = await Promise.all(Array.from({ length: 20 }, () => create({ on_timeout: 'pause' })))
+      const late = await create({ on_timeout: 'pause' })
+      await set(ids, `expires_at = ${PAST}`)
+      await hibernated(ids)
+      const asked = agent.requests.filter(({ path }) => path.endsWith('/hibernate')).map(({ path }) => path)
+      expect(asked.toSorted()).toEqual(ids.map((id) => `/v1/sandboxes/${id}/hibernate`).toSorted())
+      await Promise.all(controls.map((control) => control.stop()))
+      await set([late], `expires_at = ${PAST}`)
+      controls = [await harness.control([agent])]
+      await hibernated([late])
+      expect(removals()).toEqual([])
+    },
+  )
 })

@@ -124,7 +124,7 @@ describe('deliveries of webhooks', () => {
     await eventually(async () => (await as('GET', `/v1/webhooks/${id}`)).body.failing_since === null)
   })
 
-  it('give up after a day, and are sent again on request: one, or all failed ones', async () => {
+  it('give up after a day, and are sent again on request: one, or all failed ones', { tags: ['faults'] }, async () => {
     const where = newPath()
     world.receiver.answers.set(where, 503)
     const { id } = await create({ url: world.receiver.url(where) })
@@ -149,46 +149,50 @@ describe('deliveries of webhooks', () => {
     expect(failed.map((each: { id: string }) => `msg_${each.id}`)).toContain(headers['webhook-id'])
   })
 
-  it('are disabled by 410, by a day of failures and by a long queue, and can be enabled again', async () => {
-    const gone = newPath()
-    world.receiver.answers.set(gone, 410)
-    const first = await create({ url: world.receiver.url(gone) })
-    await addDatabase()
-    await settled(first.id, 'failed')
-    const reasonOf = async (id: string) => (await as('GET', `/v1/webhooks/${id}`)).body.disabled_reason
-    await eventually(async () => (await reasonOf(first.id)) === 'gone')
-    const failing = newPath()
-    world.receiver.answers.set(failing, 500)
-    const second = await create({ url: world.receiver.url(failing) })
-    await addDatabase()
-    await at(failing)
-    await eventually(async () => (await deliveries(second.id))[0].attempts === 1)
-    await world.harness.pool.query(`update webhooks set failing_since = now() - interval '23 hours' where id = $1`, [
-      second.id,
-    ])
-    await addDatabase()
-    await eventually(async () => (await reasonOf(second.id)) === 'failing')
-    const waiting = await deliveries(second.id)
-    expect(waiting.map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed'])
-    expect(waiting[1].error).toBe('status 500; then the webhook was disabled')
-    const third = await create({ url: world.receiver.url(newPath()) })
-    await world.harness.pool.query(
-      `insert into webhook_deliveries (webhook_id, type, payload, due_at, expires_at)
+  it(
+    'are disabled by 410, by a day of failures and by a long queue, and can be enabled again',
+    { tags: ['faults'] },
+    async () => {
+      const gone = newPath()
+      world.receiver.answers.set(gone, 410)
+      const first = await create({ url: world.receiver.url(gone) })
+      await addDatabase()
+      await settled(first.id, 'failed')
+      const reasonOf = async (id: string) => (await as('GET', `/v1/webhooks/${id}`)).body.disabled_reason
+      await eventually(async () => (await reasonOf(first.id)) === 'gone')
+      const failing = newPath()
+      world.receiver.answers.set(failing, 500)
+      const second = await create({ url: world.receiver.url(failing) })
+      await addDatabase()
+      await at(failing)
+      await eventually(async () => (await deliveries(second.id))[0].attempts === 1)
+      await world.harness.pool.query(`update webhooks set failing_since = now() - interval '23 hours' where id = $1`, [
+        second.id,
+      ])
+      await addDatabase()
+      await eventually(async () => (await reasonOf(second.id)) === 'failing')
+      const waiting = await deliveries(second.id)
+      expect(waiting.map(({ status }: { status: string }) => status)).toEqual(['failed', 'failed'])
+      expect(waiting[1].error).toBe('status 500; then the webhook was disabled')
+      const third = await create({ url: world.receiver.url(newPath()) })
+      await world.harness.pool.query(
+        `insert into webhook_deliveries (webhook_id, type, payload, due_at, expires_at)
        select $1, 'x', '{}', now() + interval '1 hour', now() + interval '1 day' from generate_series(0, $2)`,
-      [third.id, MAX_WAITING],
-    )
-    await disableOverfull(world.harness.pool)
-    expect(await reasonOf(third.id)).toBe('backlog')
-    expect(await deliveries(third.id, 'status=pending')).toEqual([])
-    // A disabled webhook gets no events.
-    await addDatabase()
-    expect(await deliveries(second.id)).toHaveLength(2)
-    world.receiver.answers.delete(failing)
-    expect((await as('PATCH', `/v1/webhooks/${second.id}`, { enabled: true })).body).toMatchObject({
-      disabled_reason: null,
-      failing_since: null,
-    })
-    await addDatabase()
-    await settled(second.id, 'delivered')
-  })
+        [third.id, MAX_WAITING],
+      )
+      await disableOverfull(world.harness.pool)
+      expect(await reasonOf(third.id)).toBe('backlog')
+      expect(await deliveries(third.id, 'status=pending')).toEqual([])
+      // A disabled webhook gets no events.
+      await addDatabase()
+      expect(await deliveries(second.id)).toHaveLength(2)
+      world.receiver.answers.delete(failing)
+      expect((await as('PATCH', `/v1/webhooks/${second.id}`, { enabled: true })).body).toMatchObject({
+        disabled_reason: null,
+        failing_since: null,
+      })
+      await addDatabase()
+      await settled(second.id, 'delivered')
+    },
+  )
 })

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import type { ServerResponse } from 'node:http'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

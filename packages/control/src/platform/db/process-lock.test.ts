@@ -51,6 +51,7 @@ describe('the lock of a control process', () => {
 
   it.each(['toTarget', 'toCaller'] as const)(
     'is lost when the network loses everything %s, and taken anew afterwards',
+    { tags: ['faults'] },
     async (direction) => {
       const [cut, other] = [await take(network), await take(postgres)]
       const { held, number } = cut

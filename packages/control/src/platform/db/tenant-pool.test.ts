@@ -38,31 +38,35 @@ async function isServed(): Promise<void> {
   }
 }
 
-it('keeps connections for other workspaces while one floods control with requests that wait', async () => {
-  const app = { name: 'flooded', git_url: 'https://git.example.com/flooded.git', auto_deploy: false }
-  const { body } = await call(control.url, 'POST', '/v1/apps', { token: alice.key, body: app })
-  const ofWorkspace = '%workspace_id = $%'
-  /** One in three has a body and a transaction. */
-  const ask = (index: number) => {
-    const token = index % 2 === 0 ? alice.key : alice.jwt
-    if (index % 3 > 0) return call(control.url, 'GET', '/v1/snapshots', { token })
-    return call(control.url, 'PATCH', `/v1/apps/${body.id}`, { token, body: { auto_deploy: false } })
-  }
-  const blocker = await harness.pool.connect()
-  let flood: Promise<Answer[]>
-  try {
-    // Alice's requests wait for these locks.
-    await blocker.query('begin; lock table snapshots, apps in access exclusive mode')
-    flood = Promise.all(Array.from({ length: 500 }, (_, index) => ask(index)))
-    await eventually(async () => (await inUse(ofWorkspace)) >= PER_TENANT)
-    await isServed()
-    expect(await inUse(ofWorkspace)).toBe(PER_TENANT)
-  } finally {
-    await blocker.query('commit')
-    blocker.release()
-  }
-  for (const { status } of await flood) expect(status).toBe(200)
-})
+it(
+  'keeps connections for other workspaces while one floods control with requests that wait',
+  { tags: ['faults'] },
+  async () => {
+    const app = { name: 'flooded', git_url: 'https://git.example.com/flooded.git', auto_deploy: false }
+    const { body } = await call(control.url, 'POST', '/v1/apps', { token: alice.key, body: app })
+    const ofWorkspace = '%workspace_id = $%'
+    /** One in three has a body and a transaction. */
+    const ask = (index: number) => {
+      const token = index % 2 === 0 ? alice.key : alice.jwt
+      if (index % 3 > 0) return call(control.url, 'GET', '/v1/snapshots', { token })
+      return call(control.url, 'PATCH', `/v1/apps/${body.id}`, { token, body: { auto_deploy: false } })
+    }
+    const blocker = await harness.pool.connect()
+    let flood: Promise<Answer[]>
+    try {
+      // Alice's requests wait for these locks.
+      await blocker.query('begin; lock table snapshots, apps in access exclusive mode')
+      flood = Promise.all(Array.from({ length: 500 }, (_, index) => ask(index)))
+      await eventually(async () => (await inUse(ofWorkspace)) >= PER_TENANT)
+      await isServed()
+      expect(await inUse(ofWorkspace)).toBe(PER_TENANT)
+    } finally {
+      await blocker.query('commit')
+      blocker.release()
+    }
+    for (const { status } of await flood) expect(status).toBe(200)
+  },
+)
 
 it('keeps connections for others while callers flood SQL over HTTP', { tags: ['faults'] }, async () => {
   const id = await fakeDatabase(harness, control, alice)

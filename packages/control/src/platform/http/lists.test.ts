@@ -1,3 +1,4 @@
+/** @module-tag faults */
 // Helper functions stand next to the tests that use them.
 // oxlint-disable unicorn/consistent-function-scoping
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

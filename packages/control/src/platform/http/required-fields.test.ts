@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { publicSchemas } from '@offshoot/contract/public-schemas'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -181,6 +181,7 @@ describe('engines whose connections break', () => {
 
   it.each(['SIGINT', 'SIGQUIT'] as const)(
     'runs all jobs after a restart of PostgreSQL by %s, also those that ran meanwhile',
+    { tags: ['faults'] },
     async (signal) => {
       const held = hold('running', 1)
       await engine()
@@ -240,7 +241,7 @@ it(
   },
 )
 
-it('does at its start what became due while no process ran, also without a job', async () => {
+it('does at its start what became due while no process ran, also without a job', { tags: ['faults'] }, async () => {
   for (const child of children) await kill(child)
   await addWork()
   await pool.query(`select graphile_worker.complete_jobs(array(select id from graphile_worker.jobs where id % 2 = 0))`)

@@ -93,7 +93,7 @@ describe('rate limit', () => {
     await eventually(async () => (await flood([one.url], key, 150)) === 150)
   })
 
-  it('asks the database seldom', async () => {
+  it('asks the database seldom', { tags: ['faults'] }, async () => {
     const limits = { ...RATE, rate_burst: 10_000, rate_per_second: 10_000 }
     const { control, url } = await harness.control([], { limits })
     const { key } = await harness.tenant(one, 'seldom')
@@ -148,7 +148,7 @@ describe.runIf(hasRedis)('rate limit in Redis', () => {
     expect(refused).toEqual({ error: TEXT })
   })
 
-  it('is what an operator says it is, and time fills it', async () => {
+  it('is what an operator says it is, and time fills it', { tags: ['faults'] }, async () => {
     const [first] = processes
     if (first === undefined) throw new Error('no process')
     const { key, workspaceId } = await harness.tenant(first, 'special-in-redis')
@@ -162,18 +162,22 @@ describe.runIf(hasRedis)('rate limit in Redis', () => {
     await eventually(async () => (await flood(urls(), key, 150)) === 150)
   })
 
-  it('is counted in PostgreSQL while Redis is away, and in Redis again when it is back', async () => {
-    const [first] = processes
-    if (first === undefined) throw new Error('no process')
-    const { key } = await harness.tenant(first, 'without-redis')
-    await redis.stop()
-    expect(await flood(urls(), key, 200)).toBeLessThan(100)
-    expect(await buckets()).toBe(1)
-    await redis.startAgain()
-    const other = await harness.tenant(first, 'redis-is-back')
-    await eventually(async () => {
-      await ask(first.url, other.key)
-      return (await redis.keys()).some((name) => name.endsWith(other.workspaceId))
-    })
-  })
+  it(
+    'is counted in PostgreSQL while Redis is away, and in Redis again when it is back',
+    { tags: ['faults'] },
+    async () => {
+      const [first] = processes
+      if (first === undefined) throw new Error('no process')
+      const { key } = await harness.tenant(first, 'without-redis')
+      await redis.stop()
+      expect(await flood(urls(), key, 200)).toBeLessThan(100)
+      expect(await buckets()).toBe(1)
+      await redis.startAgain()
+      const other = await harness.tenant(first, 'redis-is-back')
+      await eventually(async () => {
+        await ask(first.url, other.key)
+        return (await redis.keys()).some((name) => name.endsWith(other.workspaceId))
+      })
+    },
+  )
 })

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { edgeApps } from '../edge-app-statements.ts'
@@ -56,7 +57,7 @@ describe('an app whose host is drained', () => {
     ])
   })
 
-  it('loses its old versions there, which a rollback builds again', { tags: ['faults'] }, async () => {
+  it('loses its old versions there, which a rollback builds again', { tags: ['long'] }, async () => {
     await cordon(other)
     await world.deploy(app.id)
     await uncordon(other)
@@ -90,7 +91,7 @@ describe('an app whose host is drained', () => {
     },
   )
 
-  it('stays, without a deployment, if no other host can take it', { tags: ['faults'] }, async () => {
+  it('stays, without a deployment, if no other host can take it', { tags: ['long'] }, async () => {
     await cordon(other)
     await drain()
     const stays = [{ kind: 'app', id: app.id, reason: 'no other host has room for it' }]
@@ -99,7 +100,7 @@ describe('an app whose host is drained', () => {
     expect(await world.hostOf(app)).toBe(host)
   })
 
-  it('stays if the drain is cancelled before the build begins or while it fails', { tags: ['faults'] }, async () => {
+  it('stays if the drain is cancelled before the build begins or while it fails', { tags: ['long'] }, async () => {
     const building = other.guest.fail('site', 'build', 'hang')
     await drain()
     await building
@@ -116,7 +117,7 @@ describe('an app whose host is drained', () => {
 
   it(
     'leaves together with its sandboxes of the workspace, and with a deploy that is under way',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       const { body: sandbox } = await world.ask('POST', '/v1/sandboxes', { template: 'app', persistent: true })
       for (const each of world.hosts) void each.guest.fail('second', 'build', 'hang')

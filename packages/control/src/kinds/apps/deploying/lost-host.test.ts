@@ -96,7 +96,7 @@ describe('an app whose host is lost', () => {
     expect((await world.deploymentsOf(app)).map(({ status }) => status)).toEqual(['live', 'superseded'])
   })
 
-  it('waits until a host can take it, and makes no deployment before', { tags: ['faults'] }, async () => {
+  it('waits until a host can take it, and makes no deployment before', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts()
     await cordon(other)
     await world.lose(host)
@@ -141,7 +141,7 @@ describe('an app whose host is lost', () => {
     expect(await world.hostOf(app)).toBe(other)
   })
 
-  it('comes back although the lost sandboxes fill the quota, and counts once', { tags: ['faults'] }, async () => {
+  it('comes back although the lost sandboxes fill the quota, and counts once', { tags: ['long'] }, async () => {
     const { app, host, other } = await onTwoHosts({ limits: { default_plan: 'free' } })
     const create = async () => world.ask('POST', '/v1/sandboxes', { template: 'app' })
     const made = await Promise.all(Array.from({ length: 9 }, create))

@@ -63,40 +63,44 @@ async function servedApp(): Promise<{ token: string; path: string; sandboxId: st
   return { token, path: `/v1/apps/${appId}/runtime-logs?follow=1`, sandboxId }
 }
 
-it('a follower gets every line of a long log once, over one stream of the agent, which goes on where it broke', async () => {
-  const { token, path } = await servedApp()
-  const streams: { cursor: string | undefined; response: ServerResponse }[] = []
-  agent.onOperation = ({ headers, url = '' }, response) => {
-    if (!url.endsWith('/logs?follow=1')) return false
-    const cursor = headers['last-event-id'] as string | undefined
-    streams.push({ cursor, response })
-    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames(Number(cursor ?? 0) + 1, LINES))
-    return true
-  }
-  const hangUp = new AbortController()
-  const answer = await fetch(control.url + path, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: hangUp.signal,
-  })
-  const got: string[] = []
-  const reading = (async () => {
-    for await (const events of readServerSentEvents(answer.body as AsyncIterable<Uint8Array>))
-      got.push(...events.map(({ data }) => data))
-  })().catch(() => undefined)
-  await eventually(() => got.length === LINES)
-  streams[0]?.response.write(frames(LINES + 1, LINES + 1))
-  await eventually(() => got.length === LINES + 1)
-  expect(streams.map(({ cursor }) => cursor)).toEqual([undefined])
-  streams[0]?.response.destroy()
-  await eventually(() => streams.length === 2)
-  streams[1]?.response.write(frames(LINES + 2, LINES + 2))
-  await eventually(() => got.length === LINES + 2)
-  expect(streams[1]?.cursor).toBe(String(LINES + 1))
-  expect(got).toEqual(Array.from({ length: LINES + 2 }, (_, at) => `line ${at + 1}`))
-  hangUp.abort()
-  await reading
-  await eventually(() => streams[1]?.response.destroyed)
-})
+it(
+  'a follower gets every line of a long log once, over one stream of the agent, which goes on where it broke',
+  { tags: ['faults'] },
+  async () => {
+    const { token, path } = await servedApp()
+    const streams: { cursor: string | undefined; response: ServerResponse }[] = []
+    agent.onOperation = ({ headers, url = '' }, response) => {
+      if (!url.endsWith('/logs?follow=1')) return false
+      const cursor = headers['last-event-id'] as string | undefined
+      streams.push({ cursor, response })
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(frames(Number(cursor ?? 0) + 1, LINES))
+      return true
+    }
+    const hangUp = new AbortController()
+    const answer = await fetch(control.url + path, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: hangUp.signal,
+    })
+    const got: string[] = []
+    const reading = (async () => {
+      for await (const events of readServerSentEvents(answer.body as AsyncIterable<Uint8Array>))
+        got.push(...events.map(({ data }) => data))
+    })().catch(() => undefined)
+    await eventually(() => got.length === LINES)
+    streams[0]?.response.write(frames(LINES + 1, LINES + 1))
+    await eventually(() => got.length === LINES + 1)
+    expect(streams.map(({ cursor }) => cursor)).toEqual([undefined])
+    streams[0]?.response.destroy()
+    await eventually(() => streams.length === 2)
+    streams[1]?.response.write(frames(LINES + 2, LINES + 2))
+    await eventually(() => got.length === LINES + 2)
+    expect(streams[1]?.cursor).toBe(String(LINES + 1))
+    expect(got).toEqual(Array.from({ length: LINES + 2 }, (_, at) => `line ${at + 1}`))
+    hangUp.abort()
+    await reading
+    await eventually(() => streams[1]?.response.destroyed)
+  },
+)
 
 it('a follower that comes back gets what it missed, also after old lines were dropped', async () => {
   const { token, path, sandboxId } = await servedApp()

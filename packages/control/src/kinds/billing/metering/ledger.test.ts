@@ -142,7 +142,7 @@ describe('ledger', () => {
 
   it(
     'gives the same bill for any order, repetition, cutting into batches and crash',
-    { timeout: 120_000 },
+    { tags: ['faults'], timeout: 120_000 },
     async () => {
       const moment = fc.record({ ms: fc.integer({ min: 0, max: 3 * 86_400_000 }), state: fc.constantFrom(...STATES) })
       const history = fc.uniqueArray(moment, { minLength: 1, maxLength: 12, selector: ({ ms }) => ms })

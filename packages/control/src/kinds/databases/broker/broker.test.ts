@@ -119,12 +119,16 @@ describe('SQL over HTTP', () => {
     expect(statusCode).toBe(401)
   })
 
-  it('ends a request at its limit, whatever its statements say of statement_timeout', async () => {
-    const late = { status: 408, body: { code: '57014' } }
-    expect(await ask(first, 'v1/exec', { ...endless, timeout_ms: 1 })).toMatchObject(late)
-    expect(await ask(first, 'v1/query', { ...endless, timeout_ms: 1 })).toMatchObject(late)
-    await eventually(async () => (await sleeping()) === 0)
-  })
+  it(
+    'ends a request at its limit, whatever its statements say of statement_timeout',
+    { tags: ['faults'] },
+    async () => {
+      const late = { status: 408, body: { code: '57014' } }
+      expect(await ask(first, 'v1/exec', { ...endless, timeout_ms: 1 })).toMatchObject(late)
+      expect(await ask(first, 'v1/query', { ...endless, timeout_ms: 1 })).toMatchObject(late)
+      await eventually(async () => (await sleeping()) === 0)
+    },
+  )
 
   it('cancels the statement when the caller hangs up', async () => {
     const answer = hold(first)
@@ -143,35 +147,42 @@ describe('SQL over HTTP', () => {
     expect((await ask(second, 'v1/query', { sql: 'select 2' })).body.rows).toEqual([[2]])
   })
 
-  it('refuses large answers while others that one workspace does not read fill its share of the memory', async () => {
-    const bob = await harness.tenant(control, 'reader')
-    const theirs = await served(bob)
-    const large = { sql: `select repeat('x', 1000000) as large from generate_series(1, 30)` }
-    const unread: ClientRequest[] = []
-    /** Resolves with the status. The body stays unread, so control keeps most of it. */
-    const begin = () =>
-      new Promise<number | undefined>((resolve, reject) => {
-        const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json' }
-        const sent = httpRequest(`${control.url}/v1/databases/${first.id}/proxy/v1/query`, { method: 'POST', headers })
-        sent.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject)
-        sent.end(JSON.stringify(large))
-        unread.push(sent)
-      })
-    try {
-      expect([await begin(), await begin()]).toEqual([200, 200])
-      const small = { sql: 'select 1' }
-      expect(await ask(first, 'v1/query', small)).toMatchObject({
-        status: 429,
-        body: { error: 'too many large answers at the same time' },
-      })
-      expect(await ask(theirs, 'v1/query', small)).toMatchObject({ status: 200 })
-    } finally {
-      for (const each of unread) each.destroy()
-    }
-    await eventually(async () => (await ask(first, 'v1/query', { sql: 'select 1' })).status === 200)
-  })
+  it(
+    'refuses large answers while others that one workspace does not read fill its share of the memory',
+    { tags: ['faults'] },
+    async () => {
+      const bob = await harness.tenant(control, 'reader')
+      const theirs = await served(bob)
+      const large = { sql: `select repeat('x', 1000000) as large from generate_series(1, 30)` }
+      const unread: ClientRequest[] = []
+      /** Resolves with the status. The body stays unread, so control keeps most of it. */
+      const begin = () =>
+        new Promise<number | undefined>((resolve, reject) => {
+          const headers = { authorization: `Bearer ${first.token}`, 'content-type': 'application/json' }
+          const sent = httpRequest(`${control.url}/v1/databases/${first.id}/proxy/v1/query`, {
+            method: 'POST',
+            headers,
+          })
+          sent.on('response', ({ statusCode }) => resolve(statusCode)).on('error', reject)
+          sent.end(JSON.stringify(large))
+          unread.push(sent)
+        })
+      try {
+        expect([await begin(), await begin()]).toEqual([200, 200])
+        const small = { sql: 'select 1' }
+        expect(await ask(first, 'v1/query', small)).toMatchObject({
+          status: 429,
+          body: { error: 'too many large answers at the same time' },
+        })
+        expect(await ask(theirs, 'v1/query', small)).toMatchObject({ status: 200 })
+      } finally {
+        for (const each of unread) each.destroy()
+      }
+      await eventually(async () => (await ask(first, 'v1/query', { sql: 'select 1' })).status === 200)
+    },
+  )
 
-  it('leaves places for other workspaces, whatever one of them holds', async () => {
+  it('leaves places for other workspaces, whatever one of them holds', { tags: ['faults'] }, async () => {
     const bob = await harness.tenant(control, 'bob')
     const theirs = await served(bob)
     const databases = [first, ...(await Promise.all(Array.from({ length: 4 }, () => served(alice))))]

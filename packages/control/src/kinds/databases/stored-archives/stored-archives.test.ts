@@ -75,18 +75,22 @@ describe('the archive of a database on a host without an object store', () => {
     expect([names().at(-1), asked(/files\/0{7}1/)]).toEqual(['00000002.history', before])
   })
 
-  it('is looked at again while the database runs, and once after it has fallen asleep', async () => {
-    await begin()
-    await eventually(async () => (await rowOf()).due_at?.getTime() > Date.now())
-    archive().set(...file('000000010000000000000006'))
-    await harness.pool.query(`update sandboxes set status = 'hibernated' where id = $1`, [id])
-    await eventually(() => names().length === 6)
-    await eventually(async () => (await rowOf()).due_at === null)
-    archive().set(...file('000000010000000000000007'))
-    await harness.pool.query(`update sandboxes set status = 'running' where id = $1`, [id])
-    await eventually(() => names().length === 7)
-    expect(agent.requests.some(({ path }) => path.endsWith('/wake'))).toBe(false)
-  })
+  it(
+    'is looked at again while the database runs, and once after it has fallen asleep',
+    { tags: ['faults'] },
+    async () => {
+      await begin()
+      await eventually(async () => (await rowOf()).due_at?.getTime() > Date.now())
+      archive().set(...file('000000010000000000000006'))
+      await harness.pool.query(`update sandboxes set status = 'hibernated' where id = $1`, [id])
+      await eventually(() => names().length === 6)
+      await eventually(async () => (await rowOf()).due_at === null)
+      archive().set(...file('000000010000000000000007'))
+      await harness.pool.query(`update sandboxes set status = 'running' where id = $1`, [id])
+      await eventually(() => names().length === 7)
+      expect(agent.requests.some(({ path }) => path.endsWith('/wake'))).toBe(false)
+    },
+  )
 
   it(
     'waits on its host while the store fails, with the reason, and is stored later',
@@ -107,7 +111,7 @@ describe('the archive of a database on a host without an object store', () => {
 
   it(
     'is stored further by another process, and from the first file after a restart of the agent',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
       agent.onMove = async (step) => {
@@ -146,7 +150,7 @@ describe('the archive of a database on a host without an object store', () => {
     },
   )
 
-  it('loses the objects that no backup needs, and all of them with the database', async () => {
+  it('loses the objects that no backup needs, and all of them with the database', { tags: ['faults'] }, async () => {
     const old = file('000000010000000000000000', new Date(0).toISOString())
     for (const [name, each] of [old, file('00000002.history', new Date(0).toISOString())]) archive().set(name, each)
     await begin()

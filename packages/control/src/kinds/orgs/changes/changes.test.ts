@@ -161,7 +161,7 @@ describe('GET /v1/changes', () => {
     expect(new Set(readers.flatMap(unmarked))).toEqual(new Set([`sandbox ${id}`]))
   })
 
-  it('says that changes may have been missed when another process follows the agents', async () => {
+  it('says that changes may have been missed when another process follows agents', { tags: ['faults'] }, async () => {
     const reader = await follow(alice.key, other)
     const late = await FakeAgent.start()
     const third = await harness.control([late])
@@ -286,7 +286,7 @@ describe('GET /v1/changes', () => {
     await third.stop()
   })
 
-  it('is refused to a workspace that follows too often, and to no other', async () => {
+  it('is refused to a workspace that follows too often, and to no other', { tags: ['faults'] }, async () => {
     const readers = await Promise.all(Array.from({ length: 100 }, () => follow(bob.key)))
     const refused = await call(other.url, 'GET', '/v1/changes', { token: bob.key })
     expect(refused).toMatchObject({ status: 429, body: { detail: 'too many streams of changes are open' } })

@@ -35,21 +35,25 @@ describe('attacks on accounts', () => {
     return cookie?.split(';')[0] ?? ''
   }
 
-  it('CSRF: a cookie does nothing for a page of another origin, nor for one that does not say where it is from', async () => {
-    const cookie = await signedIn('carl')
-    const change = { currentPassword: PASSWORD, newPassword: 'attacker horse' }
-    for (const origin of ['https://evil.example.com', 'null', `${control.url}.evil.example.com`, undefined]) {
-      const headers = { cookie, ...(origin !== undefined && { origin }) }
-      expect((await post('change-password', change, headers)).status).toBe(403)
-    }
-    expect((await post('sign-in/email', account('carl'))).status).toBe(200)
-    // Browsers let any page send a form to any origin without a preflight.
-    const form = await call(control.url, 'POST', '/api/auth/change-password', {
-      body: 'currentPassword=correct+horse&newPassword=attacker+horse',
-      headers: { cookie, origin: 'https://evil.example.com', 'content-type': 'application/x-www-form-urlencoded' },
-    })
-    expect(form.status).toBe(415)
-  })
+  it(
+    'CSRF: a cookie does nothing for a page of another origin, nor for one that does not say where it is from',
+    { tags: ['faults'] },
+    async () => {
+      const cookie = await signedIn('carl')
+      const change = { currentPassword: PASSWORD, newPassword: 'attacker horse' }
+      for (const origin of ['https://evil.example.com', 'null', `${control.url}.evil.example.com`, undefined]) {
+        const headers = { cookie, ...(origin !== undefined && { origin }) }
+        expect((await post('change-password', change, headers)).status).toBe(403)
+      }
+      expect((await post('sign-in/email', account('carl'))).status).toBe(200)
+      // Browsers let any page send a form to any origin without a preflight.
+      const form = await call(control.url, 'POST', '/api/auth/change-password', {
+        body: 'currentPassword=correct+horse&newPassword=attacker+horse',
+        headers: { cookie, origin: 'https://evil.example.com', 'content-type': 'application/x-www-form-urlencoded' },
+      })
+      expect(form.status).toBe(415)
+    },
+  )
 
   it('CSRF: a cookie opens nothing under /v1', async () => {
     const cookie = await signedIn('cora')
@@ -70,18 +74,22 @@ describe('attacks on accounts', () => {
     expect(cookie).toMatch(/; SameSite=Strict/i)
   })
 
-  it('session fixation: a session that was chosen beforehand is not the one that is signed in', async () => {
-    const attacker = await signedIn('fynn')
-    const origin = control.url
-    const victim = await post('sign-up/email', account('vito'), { cookie: attacker, origin })
-    const issued = victim.headers.getSetCookie().find((each) => each.startsWith(COOKIE)) ?? ''
-    expect(issued).not.toBe('')
-    expect(issued.startsWith(attacker)).toBe(false)
-    const session = await call(control.url, 'GET', '/api/auth/get-session', { headers: { cookie: attacker } })
-    expect(session.body.user.email).toBe('fynn@example.com')
-    const made = await post('sign-in/email', account('vito'), { cookie: `${COOKIE}=chosen.signature`, origin })
-    expect(made.body.token).not.toContain('chosen')
-  })
+  it(
+    'session fixation: a session that was chosen beforehand is not the one that is signed in',
+    { tags: ['faults'] },
+    async () => {
+      const attacker = await signedIn('fynn')
+      const origin = control.url
+      const victim = await post('sign-up/email', account('vito'), { cookie: attacker, origin })
+      const issued = victim.headers.getSetCookie().find((each) => each.startsWith(COOKIE)) ?? ''
+      expect(issued).not.toBe('')
+      expect(issued.startsWith(attacker)).toBe(false)
+      const session = await call(control.url, 'GET', '/api/auth/get-session', { headers: { cookie: attacker } })
+      expect(session.body.user.email).toBe('fynn@example.com')
+      const made = await post('sign-in/email', account('vito'), { cookie: `${COOKIE}=chosen.signature`, origin })
+      expect(made.body.token).not.toContain('chosen')
+    },
+  )
 
   it('mass assignment: a sign-up sets nothing but address, password and name', async () => {
     const extra = {

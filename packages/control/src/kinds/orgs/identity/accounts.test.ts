@@ -90,23 +90,29 @@ describe('accounts', () => {
     expect([await me(first.body.token), await me(second.body.token)]).toEqual([401, 200])
   })
 
-  it('reset their password: what was mailed before and not used is void, and keys stay', async () => {
-    await signUp('rita')
-    const ask = async () => {
-      const seen = mails.received.length
-      await post('request-password-reset', { email: 'rita@example.com' })
-      const text = await eventually(() => {
-        const mail = mails.received.slice(seen).find(({ raw }) => raw.includes('Subject: Reset your Offshoot password'))
-        return mail && textOf(mail)
-      })
-      return /"token":"([^"]+)"/.exec(text)?.[1] ?? ''
-    }
-    const [first, second] = [await ask(), await ask()]
-    expect((await post('reset-password', { token: second, newPassword: 'another horse' })).status).toBe(200)
-    expect((await post('reset-password', { token: first, newPassword: 'a third horse' })).status).toBe(400)
-    expect((await signIn('rita', 'another horse')).status).toBe(200)
-    expect(await mailTo('rita', 'Your Offshoot password was changed')).toContain('/v1/me/tokens')
-  })
+  it(
+    'reset their password: what was mailed before and not used is void, and keys stay',
+    { tags: ['faults'] },
+    async () => {
+      await signUp('rita')
+      const ask = async () => {
+        const seen = mails.received.length
+        await post('request-password-reset', { email: 'rita@example.com' })
+        const text = await eventually(() => {
+          const mail = mails.received
+            .slice(seen)
+            .find(({ raw }) => raw.includes('Subject: Reset your Offshoot password'))
+          return mail && textOf(mail)
+        })
+        return /"token":"([^"]+)"/.exec(text)?.[1] ?? ''
+      }
+      const [first, second] = [await ask(), await ask()]
+      expect((await post('reset-password', { token: second, newPassword: 'another horse' })).status).toBe(200)
+      expect((await post('reset-password', { token: first, newPassword: 'a third horse' })).status).toBe(400)
+      expect((await signIn('rita', 'another horse')).status).toBe(200)
+      expect(await mailTo('rita', 'Your Offshoot password was changed')).toContain('/v1/me/tokens')
+    },
+  )
 
   it('answer a reset for an unknown address as one for a known one', async () => {
     await signUp('kira')
@@ -191,25 +197,29 @@ describe('accounts', () => {
     await mailTo('lena', 'Confirm your address for Offshoot')
   })
 
-  it('are refused if sign-up is closed, and need an invitation if it is by invitation', async () => {
-    const closed = await harness.control([], { sign_up: 'closed' })
-    expect(await signUp('paul', closed)).toMatchObject({ status: 403, body: { message: 'Sign-up is closed' } })
-    expect((await signIn('vera', PASSWORD, closed)).status).toBe(200)
-    const invited = await harness.control([], { sign_up: 'invitation' })
-    expect(await signUp('paul', invited)).toMatchObject({
-      status: 403,
-      body: { message: 'Sign-up takes an invitation' },
-    })
-    const vera = await harness.tenant(control, 'vera-tenant')
-    await harness.pool.query(
-      `insert into invitations (workspace_id, email, role, token_hash, expires_at)
+  it(
+    'are refused if sign-up is closed, and need an invitation if it is by invitation',
+    { tags: ['faults'] },
+    async () => {
+      const closed = await harness.control([], { sign_up: 'closed' })
+      expect(await signUp('paul', closed)).toMatchObject({ status: 403, body: { message: 'Sign-up is closed' } })
+      expect((await signIn('vera', PASSWORD, closed)).status).toBe(200)
+      const invited = await harness.control([], { sign_up: 'invitation' })
+      expect(await signUp('paul', invited)).toMatchObject({
+        status: 403,
+        body: { message: 'Sign-up takes an invitation' },
+      })
+      const vera = await harness.tenant(control, 'vera-tenant')
+      await harness.pool.query(
+        `insert into invitations (workspace_id, email, role, token_hash, expires_at)
        values ($1, 'paul@example.com', 'member', 'x', now() + interval '1 day')`,
-      [vera.workspaceId],
-    )
-    expect((await signUp('paul', invited)).status).toBe(200)
-  })
+        [vera.workspaceId],
+      )
+      expect((await signUp('paul', invited)).status).toBe(200)
+    },
+  )
 
-  it('sign in only with a confirmed address where that is asked for', async () => {
+  it('sign in only with a confirmed address where that is asked for', { tags: ['faults'] }, async () => {
     const strict = await harness.control([], { require_verified_email: true })
     expect((await signUp('nora', strict)).body.token).toBeNull()
     expect((await signIn('nora', PASSWORD, strict)).status).toBe(403)

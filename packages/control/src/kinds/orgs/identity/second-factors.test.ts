@@ -116,7 +116,7 @@ describe('second factors', () => {
     expect([later.status, later.isSignedIn, later.again.body.twoFactorRedirect]).toEqual([401, false, true])
   })
 
-  it('TOTP is switched on by a first code only, and off by the password', async () => {
+  it('TOTP is switched on by a first code only, and off by the password', { tags: ['faults'] }, async () => {
     const browser = await signedUp('tina')
     expect((await browser.ask('POST', 'two-factor/enable', { password: 'wrong horse' })).status).toBe(400)
     expect((await browser.ask('POST', 'two-factor/enable', { password: PASSWORD })).status).toBe(200)
@@ -130,21 +130,25 @@ describe('second factors', () => {
     expect((await new Browser().signIn('tina')).body.token).toEqual(expect.any(String))
   })
 
-  it('recovery codes work once, and neither they nor the secret stand in the database', async () => {
-    const { codes, secret } = await withTotp('toni')
-    const use = async (code: string | undefined) => {
-      const browser = new Browser()
-      await browser.signIn('toni')
-      return (await browser.ask('POST', 'two-factor/verify-backup-code', { code })).status
-    }
-    expect([await use(codes[0]), await use(codes[0]), await use(codes[1])]).toEqual([200, 401, 200])
-    const { rows } = await harness.pool.query('select secret, "backupCodes" from "twoFactor"')
-    const kept = JSON.stringify(rows)
-    expect(codes.some((code) => kept.includes(code))).toBe(false)
-    expect(kept).not.toContain(secret.toString())
-  })
+  it(
+    'recovery codes work once, and neither they nor the secret stand in the database',
+    { tags: ['faults'] },
+    async () => {
+      const { codes, secret } = await withTotp('toni')
+      const use = async (code: string | undefined) => {
+        const browser = new Browser()
+        await browser.signIn('toni')
+        return (await browser.ask('POST', 'two-factor/verify-backup-code', { code })).status
+      }
+      expect([await use(codes[0]), await use(codes[0]), await use(codes[1])]).toEqual([200, 401, 200])
+      const { rows } = await harness.pool.query('select secret, "backupCodes" from "twoFactor"')
+      const kept = JSON.stringify(rows)
+      expect(codes.some((code) => kept.includes(code))).toBe(false)
+      expect(kept).not.toContain(secret.toString())
+    },
+  )
 
-  it('guessing codes ends the sign-in, then locks the account', async () => {
+  it('guessing codes ends the sign-in, then locks the account', { tags: ['faults'] }, async () => {
     const { secret } = await withTotp('theo')
     const guess = async () => {
       const browser = new Browser()

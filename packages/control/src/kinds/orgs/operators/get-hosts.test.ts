@@ -69,16 +69,20 @@ describe('hosts', () => {
     await call(control.url, 'DELETE', `/v1/sandboxes/${sandbox.id}`, { token: alice.key })
   })
 
-  it('of another cluster are named as such, and one that only another process reaches is ready', async () => {
-    const clusterId = agent.state.clusterId
-    agent.state.clusterId = randomUUID()
-    await eventually(async () => (await look())[0].state === 'foreign')
-    agent.state.clusterId = clusterId
-    await eventually(async () => (await look())[0].state === 'ready')
-    const again = await harness.control([], OPERATOR)
-    const [known] = (await call(again.url, 'GET', '/v1/admin/hosts', { token: OPERATOR_KEY })).body
-    expect(known).toMatchObject({ id: agent.state.agentId, state: 'ready', version: '0.1.0', capacity: { cpus: 2 } })
-  })
+  it(
+    'of another cluster are named as such, and one that only another process reaches is ready',
+    { tags: ['faults'] },
+    async () => {
+      const clusterId = agent.state.clusterId
+      agent.state.clusterId = randomUUID()
+      await eventually(async () => (await look())[0].state === 'foreign')
+      agent.state.clusterId = clusterId
+      await eventually(async () => (await look())[0].state === 'ready')
+      const again = await harness.control([], OPERATOR)
+      const [known] = (await call(again.url, 'GET', '/v1/admin/hosts', { token: OPERATOR_KEY })).body
+      expect(known).toMatchObject({ id: agent.state.agentId, state: 'ready', version: '0.1.0', capacity: { cpus: 2 } })
+    },
+  )
 
   it('are shown to operators only', async () => {
     for (const token of [alice.key, alice.jwt])

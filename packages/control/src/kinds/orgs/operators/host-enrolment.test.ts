@@ -221,7 +221,7 @@ describe('a host that joins', () => {
     }
   })
 
-  it('is told to edges as lost while it is, and as before when it is heard again', async () => {
+  it('is told to edges as lost while it is, and as before when it is heard again', { tags: ['faults'] }, async () => {
     const port = await findFreePort()
     const host = new JoiningHost(`https://127.0.0.1:${port}`)
     const { body } = await host.join(control, await makeToken())

@@ -191,7 +191,7 @@ describe('labels and zones of hosts', () => {
     expect((await create({ from_snapshot: snapshot.id })).status).toBe(201)
   })
 
-  it('are known to every control process, also to one that starts later', { tags: ['faults'] }, async () => {
+  it('are known to every control process, also to one that starts later', { tags: ['long'] }, async () => {
     const other = await harness.control(agents, OPERATOR)
     await describeHost(first, { labels: { disk: 'nvme' } })
     await requires({ labels: { disk: 'nvme' } })
@@ -205,7 +205,7 @@ describe('labels and zones of hosts', () => {
     await later.stop()
   })
 
-  it('are given when a host joins, and changed later like those of any host', async () => {
+  it('are given when a host joins, and changed later like those of any host', { tags: ['faults'] }, async () => {
     const { body: made } = await operate('POST', 'hosts/tokens')
     const port = await findFreePort()
     const host = new JoiningHost(`https://127.0.0.1:${port}`)

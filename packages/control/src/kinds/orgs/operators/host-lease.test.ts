@@ -108,7 +108,7 @@ describe('the lease of a host', () => {
 
   it(
     'is not granted anew before whoever brings up something of the host has written it',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       await lose()
       let granted = false
@@ -130,7 +130,7 @@ describe('the lease of a host', () => {
 
   it.each(['isKnown', 'canStop'] as const)(
     'is none for an agent without %s, so that it never ends',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async (what) => {
       const state = new FakeAgentState(hostId)
       await start(state)
@@ -141,7 +141,7 @@ describe('the lease of a host', () => {
     },
   )
 
-  it('is given up without the setting, before the agent is told', { tags: ['faults'] }, async () => {
+  it('is given up without the setting, before the agent is told', { tags: ['long'] }, async () => {
     await start()
     await held()
     await control.stop()

@@ -1,3 +1,4 @@
+/** @module-tag faults */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'

@@ -258,7 +258,7 @@ describe('named operators', () => {
       expect(rows).toHaveLength(1)
     })
 
-    it('come back with a new key in the configuration, not with the revoked one', async () => {
+    it('come back with a new key in the configuration, not with the revoked one', { tags: ['faults'] }, async () => {
       const [id, newer] = [await bootstrapId(), `ofs_operator_${'y'.repeat(43)}`]
       await harness.pool.query('update operators set removed_at = now() where is_bootstrap')
       await harness.pool.query(`update operator_keys set revoked_at = now() where prefix = 'bootstrap'`)

@@ -70,7 +70,7 @@ describe('everything that is on a stolen host', () => {
     )
   }
 
-  it('opens no route of control that is not open to everybody, but its own renewal', { tags: ['faults'] }, async () => {
+  it('opens no route of control that is not open to everybody, but its own renewal', { tags: ['long'] }, async () => {
     expect(operations.length).toBeGreaterThan(200)
     const opened: string[] = []
     for (const { method, path } of operations) {

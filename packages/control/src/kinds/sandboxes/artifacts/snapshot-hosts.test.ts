@@ -149,7 +149,7 @@ describe('a snapshot on several hosts', () => {
       return body.drain?.ended_at == null ? null : body.drain
     })
 
-  it('moves when its host is drained, and is removed there', async () => {
+  it('moves when its host is drained, and is removed there', { tags: ['faults'] }, async () => {
     away.onMove = async (step) => (step === 'import-snapshot' ? NO_ROOM : undefined)
     await operate('POST', `${home.state.agentId}/drain`)
     const reason = 'insufficient host memory for sandbox'

@@ -1,3 +1,4 @@
+/** @module-tag long */
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'

@@ -69,7 +69,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect(moveOf()).toMatchObject({ direction: 'leaving' })
   })
 
-  it('is given up for every use, which works as without it', async () => {
+  it('is given up for every use, which works as without it', { tags: ['long'] }, async () => {
     const uses: [method: string, path: string, body?: object][] = [
       ['POST', 'exec', { cmd: 'true' }],
       ['PUT', 'fs?path=/tmp/file', {}],
@@ -92,7 +92,7 @@ describe('a copy of a hibernated sandbox', () => {
     }
   })
 
-  it('is given up once for many requests at the same time', async () => {
+  it('is given up once for many requests at the same time', { tags: ['long'] }, async () => {
     await hibernate()
     await stored()
     const answers = await Promise.all(Array.from({ length: 20 }, exec))
@@ -109,7 +109,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect(await streams()).toEqual([])
   })
 
-  it('shares the bake with the other copies of its workspace, and with no other', async () => {
+  it('shares the bake with the other copies of its workspace, and with no other', { tags: ['long'] }, async () => {
     const bob = await harness.tenant(control, 'bob')
     for (const { key } of [alice, alice, bob]) {
       const made = await call(control.url, 'POST', '/v1/sandboxes', { token: key, body: { template: 'base' } })
@@ -122,7 +122,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect(new Set(bakes.rows.map((row) => row.workspace_id))).toEqual(new Set([alice.workspaceId, bob.workspaceId]))
   })
 
-  it('does not exist for a sandbox that cannot move', async () => {
+  it('does not exist for a sandbox that cannot move', { tags: ['long'] }, async () => {
     source.state.cannotMove = 'it has volumes'
     await hibernate()
     await eventually(async () => (await copies())[0]?.is_settled === true)
@@ -209,7 +209,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await copies())[0].is_settled).toBe(true)
   })
 
-  it('is given up while it is made', async () => {
+  it('is given up while it is made', { tags: ['long'] }, async () => {
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     source.onMove = async (action) => {
@@ -227,7 +227,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await copies())[0]).toMatchObject({ state: 'ended', reason: 'the sandbox is in use', is_settled: true })
   })
 
-  it('stays while its host does not answer', async () => {
+  it('stays while its host does not answer', { tags: ['long'] }, async () => {
     await hibernate()
     await stored()
     const { port } = source
@@ -255,7 +255,7 @@ describe('a copy of a hibernated sandbox', () => {
     expect((await exec()).status).toBe(200)
   })
 
-  it('is told to a host that learned of it too late', async () => {
+  it('is told to a host that learned of it too late', { tags: ['long'] }, async () => {
     source.state.cannotMove = 'not now'
     await hibernate()
     const copy = await eventually(async () => (await copies()).find(({ is_settled: isSettled }) => isSettled))

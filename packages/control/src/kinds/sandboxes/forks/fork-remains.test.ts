@@ -47,7 +47,7 @@ describe('what a fork leaves behind', () => {
     )
     return rows.map(({ id }) => id as string)
   }
-  it('what came of a fork whose answer was lost is deleted', async () => {
+  it('what came of a fork whose answer was lost is deleted', { tags: ['faults'] }, async () => {
     const lost = await FakeAgent.start()
     const { port, state } = lost
     const alone = await harness.control([lost])

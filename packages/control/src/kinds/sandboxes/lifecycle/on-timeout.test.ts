@@ -190,7 +190,7 @@ describe('sandboxes with on_timeout', () => {
 
   it(
     'keep running after a refusal, are tried again, and one event for each deadline says so',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       const id = await create()
       let refusals = 0

@@ -105,7 +105,7 @@ describe('a host that an operator drains', () => {
     },
   )
 
-  it('says of everything that stays why it stays', async () => {
+  it('says of everything that stays why it stays', { tags: ['faults'] }, async () => {
     const { body: volume } = await ask('POST', '/v1/volumes', { name: 'data' })
     const host = volume.agent_id as string
     const fixed = await create({ volumes: [{ name: 'data', path: '/data' }] })

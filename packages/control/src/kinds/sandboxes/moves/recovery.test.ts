@@ -228,7 +228,7 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
   })
 
   describe('after the database was restored from a backup', () => {
-    it('stays where it is, because the copy may be outdated, and is reported', async () => {
+    it('stays where it is, because the copy may be outdated, and is reported', { tags: ['long'] }, async () => {
       const restart = await kill(source, restoreDatabase)
       await eventually(async () => (await metric()).includes('offshoot_sandbox_copies{status="unproven"} 1'))
       expect((await exec()).body.error).toBe('agent unreachable')
@@ -252,15 +252,19 @@ describe('a sandbox with a stored copy whose host is lost', { tags: ['faults'] }
       expect(other().state.sandboxes.has(id)).toBe(false)
     })
 
-    it('is recovered if its host has answered since, and waits for the end of this copy', async () => {
-      await restoreDatabase()
-      control.control.fleet.reconcileSoon(source.state.agentId)
-      await eventually(async () => !(await metric()).includes('status="unproven"'))
-      await kill(source)
-      expect(await recovered()).toEqual(there())
-    })
+    it(
+      'is recovered if its host has answered since, and waits for the end of this copy',
+      { tags: ['long'] },
+      async () => {
+        await restoreDatabase()
+        control.control.fleet.reconcileSoon(source.state.agentId)
+        await eventually(async () => !(await metric()).includes('status="unproven"'))
+        await kill(source)
+        expect(await recovered()).toEqual(there())
+      },
+    )
 
-    it('is recovered if an operator removes its host', async () => {
+    it('is recovered if an operator removes its host', { tags: ['long'] }, async () => {
       await kill(source, restoreDatabase)
       expect(await retireAgent(harness.pool, source.state.agentId, null)).toHaveLength(1)
       expect(await recovered()).toEqual(there())

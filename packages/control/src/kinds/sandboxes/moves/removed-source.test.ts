@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { findFreePort } from '@offshoot/kit/free-port'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'

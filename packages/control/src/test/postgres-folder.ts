@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -15,11 +15,16 @@ const MEMORY = '/dev/shm'
 /** More than the clusters of a run occupy at the same time. */
 const NEEDED_BYTES = 2 ** 31
 
-/** Setup and teardown of a run of the unit tests. */
+/** Setup and teardown of a run of the unit tests. Temporary files are in memory, too: many tests wait for fsync. */
 export default async function postgresFolder(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(await fastFolder(), 'offshoot-pg-'))
   await chmod(folder, 0o755)
   project.provide('postgresFolder', folder)
+  const temporary = join(folder, 'tmp')
+  await mkdir(temporary)
+  // The umask does not apply.
+  await chmod(temporary, 0o1777)
+  project.config.env = { ...project.config.env, TMPDIR: temporary }
   return () => rm(folder, { recursive: true, force: true })
 }
 

@@ -88,7 +88,7 @@ export async function ledgerEvents(offshoot: Offshoot): Promise<Record<string, F
   const database = await openDatabaseOf(offshoot)
   try {
     const agentId = randomUUID()
-    await upsertAgent(database.pool, agentId, 'http://127.0.0.1:1', '{}')
+    await upsertAgent(database.pool, agentId, 'http://127.0.0.1:1', '{}', false)
     const store = new PostgresEvents(database)
     const hooks = [
       { applyRecords: meterRecords },

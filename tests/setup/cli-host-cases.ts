@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { type CommandLine, operatorEnv } from './cli.ts'
+import { joinWithoutAgent } from './join-without-agent.ts'
 import type { Offshoot } from './offshoot.ts'
 
 interface World {
@@ -50,6 +51,22 @@ export function cliHostCases(world: () => World): void {
     // Removing needs an agreement, and a host that has joined.
     expect(await cli.run(['host', 'rm', 'nothing'], { env })).toMatchObject({ code: 2, stdout: '' })
     expect(await cli.run(['host', 'rm', 'nothing', '--yes'], { env })).toMatchObject({ code: 3, stdout: '' })
+  })
+
+  it('shows a host whose agent has not answered yet, which is not cordoned, and removes it', async () => {
+    const { cli, offshoot } = world()
+    const env = operatorEnv(offshoot)
+    const id = await joinWithoutAgent(offshoot)
+    expect(await cli.ok(['host', 'ls'], { env })).toMatch(new RegExp(`^${id} +joining +0 +0 +0 *$`, 'm'))
+    const shown = await cli.ok(['host', 'show', id], { env })
+    expect(shown.split('\n').map((line) => line.split(' ', 1)[0])).toEqual(
+      'id,state,address,sandboxes,instances,databases,joined'.split(','),
+    )
+    const refused = await cli.run(['host', 'cordon', id], { env })
+    expect(refused).toMatchObject({ code: 1, stdout: '' })
+    expect(refused.stderr).toContain('the host is joining')
+    expect(await cli.ok(['host', 'rm', id, '--yes', '-q'], { env })).toBe(id)
+    expect(await cli.json(['host', 'ls'], { env })).toHaveLength(1)
   })
 
   it('drains a host, and says what stays there', async () => {

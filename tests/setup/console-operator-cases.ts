@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-world.ts'
+import { joinWithoutAgent, NOWHERE } from './join-without-agent.ts'
 import { until } from './until.ts'
 
 /** The pages of operators, and the status page. */
@@ -56,6 +57,27 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await dialog.getByRole('button', { name: 'Close' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(await page.getByText(command).count()).toBe(0)
+  })
+
+  it('shows a host whose agent has not answered yet, and removes it', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    const id = await joinWithoutAgent(offshoot)
+    await console.goto('/hosts')
+    const row = page.getByRole('row').filter({ hasText: NOWHERE })
+    await row.getByText('joining').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await row.getByRole('link', { name: id }).click()
+    await page.getByText('waits for the first answer of its agent').waitFor()
+    expect(await page.getByRole('region', { name: /Drain|Disk|Quarantine|Reconciliation/ }).count()).toBe(0)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('dialog').getByText('another token').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('table', { name: 'Hosts' }).getByText('ready').waitFor()
+    await row.waitFor({ state: 'detached' })
+    expect(console.problems).toEqual([])
   })
 
   it('cordons a host, and uncordons it', async () => {

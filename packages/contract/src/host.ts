@@ -6,10 +6,12 @@ import { hostLabels, hostZone, queryLabels } from './host-label.ts'
 import { createdQuery, once } from './page.ts'
 
 /**
- * `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those
- * it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
+ * `joining`: control has signed its certificate, and its agent has not answered yet. `ready`: the host answers, and gets
+ * new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also
+ * move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it
+ * obeys another cluster, so it gets none.
  */
-export const hostState = z.enum(['ready', 'cordoned', 'draining', 'lost', 'foreign'])
+export const hostState = z.enum(['joining', 'ready', 'cordoned', 'draining', 'lost', 'foreign'])
 
 const hostLease = z.object({
   /** Counts the leases of the host: another one begins after the end of the one before. */
@@ -22,32 +24,35 @@ const hostLease = z.object({
   ended_at: z.string().nullable(),
 })
 
-/** A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
+/**
+ * A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. Of one that is
+ * `joining`, control knows nothing that an agent says: those fields are `null`.
+ */
 export const host = z.object({
   /** The id of its agent. */
   id: z.string(),
   state: hostState,
   /** Where control reaches its agent. */
   url: z.string(),
-  version: z.string(),
-  qemu_version: z.string(),
-  accelerator,
+  version: z.string().nullable(),
+  qemu_version: z.string().nullable(),
+  accelerator: accelerator.nullable(),
   /** Why it does not use KVM; `null` under KVM. */
   accelerator_reason: z.string().nullable(),
-  isolation,
+  isolation: isolation.nullable(),
   /** `null` if the agent's version does not report it. */
   cpu_limits: cpuLimits.nullable(),
-  network: guestNetwork,
+  network: guestNetwork.nullable(),
   capacity: z.object({
-    cpus: z.int(),
+    cpus: z.int().nullable(),
     /** The most that all VMs together may use. */
-    memory_mib: z.int(),
+    memory_mib: z.int().nullable(),
     /** Of the file system of the data directory; `null` if it is unknown. */
     disk_bytes: z.int().nullable(),
   }),
   used: z.object({
     /** The most that the present VMs may use. */
-    memory_mib: z.int(),
+    memory_mib: z.int().nullable(),
     disk_bytes: z.int().nullable(),
   }),
   /** `null` if it is unknown. */
@@ -67,8 +72,8 @@ export const host = z.object({
   /** The databases of the host run only while control renews it. `null`: they need none. */
   lease: hostLease.nullable(),
   /** When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
-  last_heard_at: z.string(),
-  /** When the agent answered this cluster for the first time. */
+  last_heard_at: z.string().nullable(),
+  /** When the host joined; of an agent in the configuration of control, when it answered for the first time. */
   created_at: z.string(),
 })
 export type Host = z.infer<typeof host>

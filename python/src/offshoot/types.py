@@ -536,8 +536,8 @@ class Network(TypedDict):
 
 
 class Capacity(TypedDict):
-    cpus: int
-    memory_mib: int
+    cpus: int | None
+    memory_mib: int | None
     """
     The most that all VMs together may use.
     """
@@ -548,7 +548,7 @@ class Capacity(TypedDict):
 
 
 class Used(TypedDict):
-    memory_mib: int
+    memory_mib: int | None
     """
     The most that the present VMs may use.
     """
@@ -578,9 +578,11 @@ class Lease(TypedDict):
     """
 
 
-HostState: TypeAlias = Literal['ready', 'cordoned', 'draining', 'lost', 'foreign']
+HostState: TypeAlias = Literal[
+    'joining', 'ready', 'cordoned', 'draining', 'lost', 'foreign'
+]
 """
-`ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
+`joining`: control has signed its certificate, and its agent has not answered yet. `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
 """
 
 
@@ -3151,7 +3153,7 @@ class OperatedOrg(TypedDict):
 
 class Host(TypedDict):
     """
-    A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer.
+    A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. Of one that is `joining`, control knows nothing that an agent says: those fields are `null`.
     """
 
     id: str
@@ -3163,19 +3165,21 @@ class Host(TypedDict):
     """
     Where control reaches its agent.
     """
-    version: str
-    qemu_version: str
-    accelerator: Literal['kvm', 'tcg']
+    version: str | None
+    qemu_version: str | None
+    accelerator: Literal['kvm', 'tcg'] | None
     accelerator_reason: str | None
     """
     Why it does not use KVM; `null` under KVM.
     """
-    isolation: Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process']
+    isolation: (
+        Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process'] | None
+    )
     cpu_limits: Literal['cgroup-v2', 'cgroup-v1', 'none'] | None
     """
     `null` if the agent's version does not report it.
     """
-    network: Network
+    network: Network | None
     capacity: Capacity
     used: Used
     disk_state: Literal['ok', 'low', 'refusing'] | None
@@ -3210,13 +3214,13 @@ class Host(TypedDict):
     """
     The databases of the host run only while control renews it. `null`: they need none.
     """
-    last_heard_at: str
+    last_heard_at: str | None
     """
     When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
     """
     created_at: str
     """
-    When the agent answered this cluster for the first time.
+    When the host joined; of an agent in the configuration of control, when it answered for the first time.
     """
 
 
@@ -3234,19 +3238,21 @@ class HostDetail(TypedDict):
     """
     Where control reaches its agent.
     """
-    version: str
-    qemu_version: str
-    accelerator: Literal['kvm', 'tcg']
+    version: str | None
+    qemu_version: str | None
+    accelerator: Literal['kvm', 'tcg'] | None
     accelerator_reason: str | None
     """
     Why it does not use KVM; `null` under KVM.
     """
-    isolation: Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process']
+    isolation: (
+        Literal['jail', 'jail-nolimits', 'user', 'user-nolimits', 'process'] | None
+    )
     cpu_limits: Literal['cgroup-v2', 'cgroup-v1', 'none'] | None
     """
     `null` if the agent's version does not report it.
     """
-    network: Network
+    network: Network | None
     capacity: Capacity
     used: Used
     disk_state: Literal['ok', 'low', 'refusing'] | None
@@ -3281,13 +3287,13 @@ class HostDetail(TypedDict):
     """
     The databases of the host run only while control renews it. `null`: they need none.
     """
-    last_heard_at: str
+    last_heard_at: str | None
     """
     When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers.
     """
     created_at: str
     """
-    When the agent answered this cluster for the first time.
+    When the host joined; of an agent in the configuration of control, when it answered for the first time.
     """
     drain: HostDrain | None
     """

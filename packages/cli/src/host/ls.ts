@@ -3,8 +3,9 @@ import type { Action } from '../frame/command.ts'
 import { operatorApi } from '../frame/credential.ts'
 import { bytes, type Style } from '../frame/output.ts'
 
-export const MIB = 1024 ** 2
+const MIB = 1024 ** 2
 export const STYLES: Readonly<Record<Host['state'], Style>> = {
+  joining: 'cyan',
   ready: 'green',
   cordoned: 'yellow',
   draining: 'yellow',
@@ -32,10 +33,10 @@ export const run: Action<Options> = async (cli, { options }) => {
     row: ({ capacity, used, ...host }) => [
       host.id,
       out.style(STYLES[host.state], host.state),
-      host.version,
-      host.accelerator,
-      String(capacity.cpus),
-      share(used.memory_mib * MIB, capacity.memory_mib * MIB),
+      host.version ?? '',
+      host.accelerator ?? '',
+      String(capacity.cpus ?? ''),
+      memoryOf({ capacity, used }),
       share(used.disk_bytes, capacity.disk_bytes),
       String(host.sandboxes),
       String(host.instances),
@@ -52,6 +53,12 @@ export function labelsOf({ labels }: Pick<Host, 'labels'>): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
+}
+
+/** `1 GiB of 2 GiB`; empty if it is unknown. */
+export function memoryOf({ used, capacity }: Pick<Host, 'used' | 'capacity'>): string {
+  if (used.memory_mib === null || capacity.memory_mib === null) return ''
+  return share(used.memory_mib * MIB, capacity.memory_mib * MIB)
 }
 
 /** `1 GiB of 2 GiB`; empty if one is unknown. */

@@ -2,7 +2,7 @@ import type { HostDetail } from '@offshoot/contract/host'
 import type { Cli } from '../frame/cli.ts'
 import { type Action, type Common, operand } from '../frame/command.ts'
 import { operatorApi } from '../frame/credential.ts'
-import { labelsOf, MIB, share, STYLES } from './ls.ts'
+import { labelsOf, memoryOf, share, STYLES } from './ls.ts'
 
 export const run: Action = async (cli, line) => {
   const path = { id: operand(line, 0) }
@@ -25,12 +25,12 @@ export function showHost({ out }: Cli, { json, quiet }: Common, host: HostDetail
     ['lease', leaseOf(host)],
     ['last heard', host.last_heard_at],
     ['address', host.url],
-    ['version', `${host.version}, QEMU ${host.qemu_version}`],
+    ['version', host.version === null ? null : `${host.version}, QEMU ${host.qemu_version}`],
     ['runs on', host.accelerator],
     ['isolation', host.isolation],
-    ['cpus', String(capacity.cpus)],
-    ['memory', share(used.memory_mib * MIB, capacity.memory_mib * MIB)],
-    ['disk', share(used.disk_bytes, capacity.disk_bytes)],
+    ['cpus', capacity.cpus === null ? null : String(capacity.cpus)],
+    ['memory', memoryOf(host) || null],
+    ['disk', share(used.disk_bytes, capacity.disk_bytes) || null],
     ['sandboxes', String(host.sandboxes)],
     ['instances', String(host.instances)],
     ['databases', String(host.databases)],

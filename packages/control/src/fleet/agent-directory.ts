@@ -42,6 +42,11 @@ export interface KnownAgent {
   promisedMib: number
 }
 
+/** `null`: an agent of the configuration that has never answered. The host of a joined one names it before it answers. */
+export function agentIdOf({ info, hostId }: KnownAgent): string | null {
+  return info?.agent_id ?? hostId
+}
+
 interface Watched extends KnownAgent {
   readonly gone: AbortController
   looking: Promise<void>
@@ -193,10 +198,12 @@ export class AgentDirectory {
 
   async #record(agent: KnownAgent, info: AgentInfo): Promise<void> {
     await transaction(this.#database.pool, async (client) => {
-      const [row] = await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info))
-      agent.isCordoned = row?.is_cordoned === true
-      agent.labels = row?.labels ?? {}
-      agent.zone = row?.zone ?? null
+      const hasJoined = agent.hostId !== null
+      const [row] = await upsertAgent(client, info.agent_id, agent.client.url, JSON.stringify(info), hasJoined)
+      if (row === undefined) throw new Error(`the host ${info.agent_id} has been removed`)
+      agent.isCordoned = row.is_cordoned
+      agent.labels = row.labels
+      agent.zone = row.zone
       // A host of another cluster is configured here by mistake. The agent that belongs to this address is not gone, so
       // do not retire it.
       const retired = isForeign(info, this.clusterId) ? [] : await retireOthers(client, info.agent_id, agent.client.url)

@@ -4,16 +4,21 @@ import { tellOrphaned } from './tell-orphaned.ts'
 
 /**
  * Inserts or updates an agent that has answered. Keeps its cursor, its labels, and whether it is cordoned. A new one gets
- * the labels and the zone with which its host joined.
+ * the labels, the zone and the time with which its host joined.
+ *
+ * No row: `mustHaveJoined`, and an operator has removed the host. The lock makes this statement and a removal, or a
+ * change of the labels, run one after the other.
  */
 export const upsertAgent = statement<
   { is_cordoned: boolean; labels: HostLabels; zone: string | null },
-  [id: string, url: string, info: string]
+  [id: string, url: string, info: string, mustHaveJoined: boolean]
 >(
   'upsert-agent',
-  `insert into agents (id, url, info, labels, zone)
-   select $1, $2, $3, coalesce(joined.labels, '{}'), joined.zone
-   from (select 1) always left join joined_hosts joined on joined.id::text = $1
+  `with joined as (select labels, zone, created_at from joined_hosts where id::text = $1 for share)
+   insert into agents (id, url, info, labels, zone, created_at)
+   select $1, $2, $3, coalesce(joined.labels, '{}'), joined.zone, coalesce(joined.created_at, now())
+   from (select 1) always left join joined on true
+   where not $4::boolean or joined.created_at is not null
    on conflict (id) do update set url = excluded.url, info = excluded.info, seen_at = now(), retired_at = null,
      removed_reason = null
    returning cordoned_at is not null as is_cordoned, labels, zone`,

@@ -1,3 +1,4 @@
+import type { HostLabels } from '@offshoot/contract/host-label'
 import { statement } from '../platform/db/statement.ts'
 
 export const insertHostToken = statement<{ expires_at: Date }, [hash: Buffer, seconds: number, forHost: string | null]>(
@@ -50,6 +51,30 @@ interface JoinedHostRow {
 export const joinedHost = statement<JoinedHostRow, [id: string]>(
   'joined-host',
   'select id, url, secret, edge_secret from joined_hosts where id = $1',
+)
+
+/** Condition on a row of `joined_hosts`: no control process has heard the agent of the host yet. */
+export const IS_JOINING = 'not exists (select from agents where agents.id = joined_hosts.id::text)'
+
+/** Until the transaction ends, the host is not removed, and its agent's first answer is not stored. */
+export const lockJoinedHost = statement<{ id: string }, [id: string]>(
+  'lock-joined-host',
+  'select id from joined_hosts where id::text = $1 for update',
+)
+
+/**
+ * Sets the labels and the zone that a joining host gets with its first answer; each only if its parameter says so. No
+ * row: that changes nothing, or no such host is joining.
+ */
+export const describeJoiningHost = statement<
+  { labels: HostLabels; zone: string | null },
+  [id: string, labels: string | null, hasZone: boolean, zone: string | null]
+>(
+  'describe-joining-host',
+  `update joined_hosts set labels = coalesce($2::jsonb, labels), zone = case when $3::boolean then $4::text else zone end
+   where id::text = $1 and ${IS_JOINING} and (labels, zone) is distinct from
+     (coalesce($2::jsonb, labels), case when $3::boolean then $4::text else zone end)
+   returning labels, zone`,
 )
 
 export const joinedHosts = statement<JoinedHostRow, []>(

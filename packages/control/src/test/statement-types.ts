@@ -85,7 +85,7 @@ import type * as platform_mail_mail_statements from '../platform/mail/mail-state
 import type * as platform_secrets_keyring_statements from '../platform/secrets/keyring-statements.ts'
 
 export type Of_fleet_agent_statements = [
-  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "is_cordoned": Computed<boolean>; "labels": Json; "zone": string | null }, [string, string, string]>>,
+  Assert<Agreement<typeof fleet_agent_statements.upsertAgent, { "is_cordoned": Computed<boolean>; "labels": Json; "zone": string | null }, [string, string, string, boolean]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursor, { "cursor": number }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.agentCursors, { "id": string; "cursor": number }, []>>,
   Assert<Agreement<typeof fleet_agent_statements.lockAgentCursor, { "cursor": number }, [string]>>,
@@ -196,6 +196,8 @@ export type Of_fleet_host_statements = [
   Assert<Agreement<typeof fleet_host_statements.removeOldHostTokens, {  }, []>>,
   Assert<Agreement<typeof fleet_host_statements.insertJoinedHost, {  }, [string, string, Uint8Array, Uint8Array, string, string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHost, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, [string]>>,
+  Assert<Agreement<typeof fleet_host_statements.lockJoinedHost, { "id": string }, [string]>>,
+  Assert<Agreement<typeof fleet_host_statements.describeJoiningHost, { "labels": Json; "zone": string | null }, [string, string, boolean, string]>>,
   Assert<Agreement<typeof fleet_host_statements.joinedHosts, { "id": string; "url": string; "secret": Buffer; "edge_secret": Buffer }, []>>,
   Assert<Agreement<typeof fleet_host_statements.objectsOfHost, { "sandboxes": Computed<number>; "volumes": Computed<number>; "snapshots": Computed<number>; "templates": Computed<number> }, [string]>>,
   Assert<Agreement<typeof fleet_host_statements.removeJoinedHost, { "url": string }, [string]>>,
@@ -680,7 +682,7 @@ export type Of_kinds_orgs_identity_used_code_statements = [
 ]
 
 export type Of_kinds_orgs_operators_get_hosts = [
-  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": string; "url": string; "info": Json; "cordoned_at": Date | null; "drain_begun_at": Date | null; "drain_ended_at": Date | null; "labels": Json; "zone": string | null; "lost_at": Date | null; "seen_at": Date; "created_at": Date; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number>; "lease_generation": number | null; "lease_seconds": number | null; "lease_renewed_at": Date | null; "lease_ended_at": Computed<Date> }, [string]>>,
+  Assert<Agreement<typeof kinds_orgs_operators_get_hosts.hostById, { "id": Computed<string>; "url": Computed<string>; "info": Computed<Json>; "cordoned_at": Computed<Date>; "drain_begun_at": Computed<Date>; "drain_ended_at": Computed<Date>; "labels": Computed<Json>; "zone": Computed<string>; "lost_at": Computed<Date>; "seen_at": Computed<Date>; "created_at": Computed<Date>; "sandboxes": Computed<number>; "instances": Computed<number>; "databases": Computed<number>; "lease_generation": number | null; "lease_seconds": number | null; "lease_renewed_at": Date | null; "lease_ended_at": Computed<Date> }, [string]>>,
 ]
 
 export type Of_kinds_orgs_operators_operator_queries = [

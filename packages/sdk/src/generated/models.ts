@@ -311,38 +311,36 @@ export interface components {
      * @enum {string}
      */
     PlanName: "free" | "pro" | "team" | "enterprise" | "self-hosted";
-    /** @description A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. */
+    /** @description A machine that runs VMs, as operators see it. A host that is lost has the figures of its last answer. Of one that is `joining`, control knows nothing that an agent says: those fields are `null`. */
     Host: {
       /** @description The id of its agent. */
       id: string;
       state: components["schemas"]["HostState"];
       /** @description Where control reaches its agent. */
       url: string;
-      version: string;
-      qemuVersion: string;
-      /** @enum {string} */
-      accelerator: "kvm" | "tcg";
+      version: string | null;
+      qemuVersion: string | null;
+      accelerator: ("kvm" | "tcg") | null;
       /** @description Why it does not use KVM; `null` under KVM. */
       acceleratorReason: string | null;
-      /** @enum {string} */
-      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      isolation: ("jail" | "jail-nolimits" | "user" | "user-nolimits" | "process") | null;
       /** @description `null` if the agent's version does not report it. */
       cpuLimits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
       network: {
         /** @enum {string} */
         kind: "tap" | "none";
         reason: string | null;
-      };
+      } | null;
       capacity: {
-        cpus: number;
+        cpus: number | null;
         /** @description The most that all VMs together may use. */
-        memoryMib: number;
+        memoryMib: number | null;
         /** @description Of the file system of the data directory; `null` if it is unknown. */
         diskBytes: number | null;
       };
       used: {
         /** @description The most that the present VMs may use. */
-        memoryMib: number;
+        memoryMib: number | null;
         diskBytes: number | null;
       };
       /** @description `null` if it is unknown. */
@@ -373,15 +371,15 @@ export interface components {
         endedAt: string | null;
       } | null;
       /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
-      lastHeardAt: string;
-      /** @description When the agent answered this cluster for the first time. */
+      lastHeardAt: string | null;
+      /** @description When the host joined; of an agent in the configuration of control, when it answered for the first time. */
       createdAt: string;
     };
     /**
-     * @description `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
+     * @description `joining`: control has signed its certificate, and its agent has not answered yet. `ready`: the host answers, and gets new sandboxes. `cordoned`: an operator keeps new sandboxes away from it, and those it has go on. `draining`: they also move to other hosts. `lost`: no control process has heard it for `lost_after_seconds`, so it gets none. `foreign`: it obeys another cluster, so it gets none.
      * @enum {string}
      */
-    HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
+    HostState: "joining" | "ready" | "cordoned" | "draining" | "lost" | "foreign";
     /** @description Body of `POST /v1/admin/hosts/tokens`, which may be absent. */
     HostTokenBody: {
       /** @description A host that has joined. With the token it joins again, with its data, because control refuses its certificate. */
@@ -401,31 +399,29 @@ export interface components {
       state: components["schemas"]["HostState"];
       /** @description Where control reaches its agent. */
       url: string;
-      version: string;
-      qemuVersion: string;
-      /** @enum {string} */
-      accelerator: "kvm" | "tcg";
+      version: string | null;
+      qemuVersion: string | null;
+      accelerator: ("kvm" | "tcg") | null;
       /** @description Why it does not use KVM; `null` under KVM. */
       acceleratorReason: string | null;
-      /** @enum {string} */
-      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      isolation: ("jail" | "jail-nolimits" | "user" | "user-nolimits" | "process") | null;
       /** @description `null` if the agent's version does not report it. */
       cpuLimits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
       network: {
         /** @enum {string} */
         kind: "tap" | "none";
         reason: string | null;
-      };
+      } | null;
       capacity: {
-        cpus: number;
+        cpus: number | null;
         /** @description The most that all VMs together may use. */
-        memoryMib: number;
+        memoryMib: number | null;
         /** @description Of the file system of the data directory; `null` if it is unknown. */
         diskBytes: number | null;
       };
       used: {
         /** @description The most that the present VMs may use. */
-        memoryMib: number;
+        memoryMib: number | null;
         diskBytes: number | null;
       };
       /** @description `null` if it is unknown. */
@@ -456,8 +452,8 @@ export interface components {
         endedAt: string | null;
       } | null;
       /** @description When a control process heard it last. It may be older by a quarter of `lost_after_seconds` while the host answers. */
-      lastHeardAt: string;
-      /** @description When the agent answered this cluster for the first time. */
+      lastHeardAt: string | null;
+      /** @description When the host joined; of an agent in the configuration of control, when it answered for the first time. */
       createdAt: string;
       /** @description `null` if no operator drains it, or has drained it since it was last uncordoned. */
       drain: components["schemas"]["HostDrain"] | null;

@@ -208,26 +208,24 @@ export interface components {
       id: string;
       state: components["schemas"]["HostState"];
       url: string;
-      version: string;
-      qemu_version: string;
-      /** @enum {string} */
-      accelerator: "kvm" | "tcg";
+      version: string | null;
+      qemu_version: string | null;
+      accelerator: ("kvm" | "tcg") | null;
       accelerator_reason: string | null;
-      /** @enum {string} */
-      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      isolation: ("jail" | "jail-nolimits" | "user" | "user-nolimits" | "process") | null;
       cpu_limits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
       network: {
         /** @enum {string} */
         kind: "tap" | "none";
         reason: string | null;
-      };
+      } | null;
       capacity: {
-        cpus: number;
-        memory_mib: number;
+        cpus: number | null;
+        memory_mib: number | null;
         disk_bytes: number | null;
       };
       used: {
-        memory_mib: number;
+        memory_mib: number | null;
         disk_bytes: number | null;
       };
       disk_state: ("ok" | "low" | "refusing") | null;
@@ -245,11 +243,11 @@ export interface components {
         renewed_at: string;
         ended_at: string | null;
       } | null;
-      last_heard_at: string;
+      last_heard_at: string | null;
       created_at: string;
     };
     /** @enum {string} */
-    HostState: "ready" | "cordoned" | "draining" | "lost" | "foreign";
+    HostState: "joining" | "ready" | "cordoned" | "draining" | "lost" | "foreign";
     HostTokenBody: {
       host_id?: string | null;
     };
@@ -261,26 +259,24 @@ export interface components {
       id: string;
       state: components["schemas"]["HostState"];
       url: string;
-      version: string;
-      qemu_version: string;
-      /** @enum {string} */
-      accelerator: "kvm" | "tcg";
+      version: string | null;
+      qemu_version: string | null;
+      accelerator: ("kvm" | "tcg") | null;
       accelerator_reason: string | null;
-      /** @enum {string} */
-      isolation: "jail" | "jail-nolimits" | "user" | "user-nolimits" | "process";
+      isolation: ("jail" | "jail-nolimits" | "user" | "user-nolimits" | "process") | null;
       cpu_limits: ("cgroup-v2" | "cgroup-v1" | "none") | null;
       network: {
         /** @enum {string} */
         kind: "tap" | "none";
         reason: string | null;
-      };
+      } | null;
       capacity: {
-        cpus: number;
-        memory_mib: number;
+        cpus: number | null;
+        memory_mib: number | null;
         disk_bytes: number | null;
       };
       used: {
-        memory_mib: number;
+        memory_mib: number | null;
         disk_bytes: number | null;
       };
       disk_state: ("ok" | "low" | "refusing") | null;
@@ -298,7 +294,7 @@ export interface components {
         renewed_at: string;
         ended_at: string | null;
       } | null;
-      last_heard_at: string;
+      last_heard_at: string | null;
       created_at: string;
       drain: components["schemas"]["HostDrain"] | null;
     };

@@ -3,10 +3,12 @@ import { queryOptions } from '@tanstack/react-query'
 
 export type Host = RouteAnswer<'GET /v1/admin/hosts'>[number]
 
-/** Milliseconds between two looks at hosts whose sandboxes move. */
-const DRAINING_MS = 2_000
+/** Milliseconds between two looks at hosts that are joining, or whose sandboxes move. */
+const CHANGING_MS = 2_000
 /** Milliseconds between two looks at the VMs of a host that operators empty. */
 const EMPTYING_MS = 5_000
+
+const isChanging = ({ state }: Pick<Host, 'state'>) => state === 'joining' || state === 'draining'
 
 /* Nothing reports changes of hosts, so each visit of a page reads them again. */
 
@@ -15,8 +17,7 @@ export const hostsQuery = (api: Offshoot) =>
     queryKey: ['operator', 'hosts'],
     queryFn: async ({ signal }) => api.list('GET /v1/admin/hosts', { signal }).all(),
     staleTime: 0,
-    refetchInterval: ({ state: { data } }) =>
-      data?.some(({ state }) => state === 'draining') === true ? DRAINING_MS : false,
+    refetchInterval: ({ state: { data } }) => (data?.some(isChanging) === true ? CHANGING_MS : false),
   })
 
 export const hostQuery = (api: Offshoot, id: string) =>
@@ -24,7 +25,7 @@ export const hostQuery = (api: Offshoot, id: string) =>
     queryKey: ['operator', 'hosts', id],
     queryFn: async ({ signal }) => api.request('GET /v1/admin/hosts/{id}', { path: { id }, signal }),
     staleTime: 0,
-    refetchInterval: ({ state: { data } }) => (data?.state === 'draining' ? DRAINING_MS : false),
+    refetchInterval: ({ state: { data } }) => (data && isChanging(data) ? CHANGING_MS : false),
   })
 
 export const diskQuery = (api: Offshoot, id: string) =>

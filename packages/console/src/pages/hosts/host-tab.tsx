@@ -9,11 +9,9 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes, Time } from '../../ui/time.tsx'
 import { useTell } from '../../ui/toasts.tsx'
-import { CordonButton } from './cordon-button.tsx'
-import { DescribeButton } from './describe-button.tsx'
+import { HostAbout } from './host-about.tsx'
 import { HostDrain } from './host-drain.tsx'
 import { diskQuery, type Host, hostsQuery, metricsQuery, quarantineQuery, reconcileQuery } from './host-queries.ts'
-import { diskOf, HostState, Labels, memoryOf } from './hosts-tab.tsx'
 import { useOperator } from './operator-context.ts'
 import { type VmFigures, vmsOf } from './samples.ts'
 import { objectColumns } from './object-columns.tsx'
@@ -23,20 +21,6 @@ type Quarantined = RouteAnswer<'GET /v1/hosts/{id}/quarantine'>[number]
 type Waiting = RouteAnswer<'GET /v1/admin/hosts/{id}/reconcile'>['waiting'][number]
 
 const route = getRouteApi('/member/hosts/host/$id')
-
-function Lease({ lease }: Pick<Host, 'lease'>) {
-  if (lease === null) return 'not needed'
-  const { ended_at: endedAt, renewed_at: renewedAt } = lease
-  return endedAt === null ? (
-    <>
-      renewed <Time at={renewedAt} />
-    </>
-  ) : (
-    <>
-      ended <Time at={endedAt} />
-    </>
-  )
-}
 
 /** One machine. */
 export function HostTab() {
@@ -52,41 +36,25 @@ export function HostTab() {
             return <Panel icon={<Ghost size={28} aria-hidden />} title="No such host" role="alert" />
           return (
             <>
-              <Section title="About" actions={<DescribeButton host={host} />}>
-                <Facts
-                  facts={{
-                    Id: <span className="font-mono text-xs break-all">{id}</span>,
-                    State: <HostState state={host.state} />,
-                    Zone: host.zone ?? 'none',
-                    Labels:
-                      Object.keys(host.labels).length === 0 ? 'none' : <Labels labels={host.labels} zone={null} />,
-                    Address: host.url,
-                    Version: `${host.version}, QEMU ${host.qemu_version}`,
-                    Accelerator:
-                      host.accelerator_reason === null
-                        ? host.accelerator
-                        : `${host.accelerator}: ${host.accelerator_reason}`,
-                    Isolation: host.isolation,
-                    'CPU limits': host.cpu_limits ?? 'not known',
-                    CPUs: host.capacity.cpus,
-                    Memory: memoryOf(host),
-                    Disk: diskOf(host),
-                    Lease: <Lease lease={host.lease} />,
-                    'Last heard': <Time at={host.last_heard_at} />,
-                    Joined: <Time at={host.created_at} />,
-                  }}
-                />
-                <CordonButton host={host} />
-              </Section>
-              <HostDrain host={host} />
-              <Vms host={host} />
-              <Disk id={id} />
-              <Quarantine id={id} />
-              <Reconciliation id={id} />
+              <HostAbout host={host} />
+              {host.state !== 'joining' && <OnHost host={host} />}
             </>
           )
         }}
       </QueryView>
+    </>
+  )
+}
+
+/** What only the agent of a host can say. */
+function OnHost({ host }: { readonly host: Host }) {
+  return (
+    <>
+      <HostDrain host={host} />
+      <Vms host={host} />
+      <Disk id={host.id} />
+      <Quarantine id={host.id} />
+      <Reconciliation id={host.id} />
     </>
   )
 }

@@ -7,12 +7,13 @@ import { QueryView } from '../../ui/query-view.tsx'
 import { RefreshButton } from '../../ui/refresh-button.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { bytes } from '../../ui/time.tsx'
-import { labelLines } from './host-labels.ts'
 import { type Host, hostsQuery } from './host-queries.ts'
 import { JoinButton } from './join-button.tsx'
+import { Labels } from './labels.tsx'
 import { useOperator } from './operator-context.ts'
 
 const STATES: Record<Host['state'], Tone> = {
+  joining: 'accent',
   ready: 'good',
   cordoned: 'warn',
   draining: 'warn',
@@ -25,28 +26,16 @@ export function HostState({ state }: { readonly state: Host['state'] }) {
   return <Badge tone={STATES[state]}>{state}</Badge>
 }
 
-/** The zone and the labels of a host; nothing if it has none. */
-export function Labels({ labels, zone }: Pick<Host, 'labels' | 'zone'>) {
-  const lines = labelLines(labels)
-  if (zone === null && lines.length === 0) return null
-  return (
-    <span className="mt-1 flex min-w-0 flex-wrap gap-1">
-      {zone !== null && <Badge tone="accent">{zone}</Badge>}
-      {lines.map((line) => (
-        <span key={line} className="rounded-full bg-raised px-2 py-0.5 text-xs font-medium break-all text-muted">
-          {line}
-        </span>
-      ))}
-    </span>
-  )
-}
-
+/** `null`: it is not known. */
 export const memoryOf = ({ used, capacity }: Host) =>
-  `${bytes(used.memory_mib * MIB)} of ${bytes(capacity.memory_mib * MIB)}`
+  used.memory_mib === null || capacity.memory_mib === null
+    ? null
+    : `${bytes(used.memory_mib * MIB)} of ${bytes(capacity.memory_mib * MIB)}`
 
+/** `null`: it is not known. */
 export const diskOf = ({ used, capacity }: Host) =>
   used.disk_bytes === null || capacity.disk_bytes === null
-    ? 'not known'
+    ? null
     : `${bytes(used.disk_bytes)} of ${bytes(capacity.disk_bytes)}`
 
 const COLUMNS: readonly Column<Host>[] = [

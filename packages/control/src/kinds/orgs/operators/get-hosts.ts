@@ -3,9 +3,9 @@ import { type Host, host, hostsQuery } from '@offshoot/contract/host'
 import type { HostLabels } from '@offshoot/contract/host-label'
 import { DEFAULT_LIST_LIMIT } from '@offshoot/contract/page'
 import type { FastifyInstance } from 'fastify'
-import { sql } from 'kysely'
 import { z } from 'zod'
 import type { KnownAgent } from '../../../fleet/agent-directory.ts'
+import { IS_JOINING } from '../../../fleet/host-statements.ts'
 import { LEASE_HAS_ENDED } from '../../../fleet/lease-statements.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { statement } from '../../../platform/db/statement.ts'
@@ -15,7 +15,7 @@ import { createdBetween, equals, hasTags, type ListOrder, listPage } from '../..
 export interface HostRow {
   readonly id: string
   readonly url: string
-  /** The answer of the agent that changed last. */
+  /** The answer of the agent that changed last; `null`: the host is joining. */
   readonly info: unknown
   readonly sandboxes: number
   readonly instances: number
@@ -30,7 +30,7 @@ export interface HostRow {
   readonly lease_renewed_at: Date | null
   readonly lease_ended_at: Date | null
   readonly lost_at: Date | null
-  readonly seen_at: Date
+  readonly seen_at: Date | null
   readonly created_at: Date
 }
 
@@ -38,30 +38,32 @@ const ORDER: ListOrder<HostRow> = {
   name: 'hosts',
   direction: 'desc',
   keys: [
-    { sql: 'agents.created_at', type: 'timestamptz', of: (row) => row.created_at },
-    { sql: 'agents.id', type: 'text', of: (row) => row.id },
+    { sql: 'hosts.created_at', type: 'timestamptz', of: (row) => row.created_at },
+    { sql: 'hosts.id', type: 'text', of: (row) => row.id },
   ],
 }
 
-const AGENTS_WITH_COUNTS = `agents cross join lateral (
+/** Hosts whose agent has answered, and those that are joining. */
+const HOSTS_WITH_COUNTS = `(
+    select id, url, info, cordoned_at, drain_begun_at, drain_ended_at, labels, zone, lost_at, seen_at, created_at
+    from agents where retired_at is null
+    union all
+    select id::text, url, null, null, null, null, labels, zone, null, null, created_at
+    from joined_hosts where ${IS_JOINING}
+  ) hosts cross join lateral (
     select count(*) filter (where managed_by is null)::int as sandboxes,
            count(*) filter (where managed_by = 'app')::int as instances,
            count(*) filter (where managed_by = 'database')::int as databases
-    from sandboxes where agent_id = agents.id and status <> 'failed'
+    from sandboxes where agent_id = hosts.id and status <> 'failed'
   ) counts left join lateral (
     select generation as lease_generation, seconds as lease_seconds, renewed_at as lease_renewed_at,
            case when ${LEASE_HAS_ENDED} then ended_at end as lease_ended_at
-    from host_leases l where l.agent_id = agents.id
+    from host_leases l where l.agent_id = hosts.id
   ) lease on true`
-const SELECT_HOSTS = `select agents.*, counts.*, lease.* from ${AGENTS_WITH_COUNTS}`
+const SELECT_HOSTS = `select hosts.*, counts.*, lease.* from ${HOSTS_WITH_COUNTS}`
 
 /** No row: the host is unknown or gone. */
-export const hostById = statement<HostRow, [id: string]>(
-  'host-by-id',
-  `select agents.id, url, info, cordoned_at, drain_begun_at, drain_ended_at, labels, zone, lost_at,
-     seen_at, agents.created_at, counts.*, lease.*
-   from ${AGENTS_WITH_COUNTS} where agents.id = $1 and retired_at is null`,
-)
+export const hostById = statement<HostRow, [id: string]>('host-by-id', `${SELECT_HOSTS} where hosts.id = $1`)
 
 /** `GET /v1/admin/hosts`: the hosts of the cluster, those that joined last first. */
 export function getHosts(app: FastifyInstance, control: OrgsContext): void {
@@ -85,10 +87,9 @@ export function getHosts(app: FastifyInstance, control: OrgsContext): void {
         owner: '',
         select: SELECT_HOSTS,
         where: [
-          sql`agents.retired_at is null`,
-          ...(query.label ?? []).flatMap((label) => hasTags('agents.labels', label)),
-          ...equals('agents.zone', query.zone),
-          ...createdBetween('agents.created_at', query),
+          ...(query.label ?? []).flatMap((label) => hasTags('hosts.labels', label)),
+          ...equals('hosts.zone', query.zone),
+          ...createdBetween('hosts.created_at', query),
         ],
         query: { ...query, limit },
       })
@@ -99,21 +100,25 @@ export function getHosts(app: FastifyInstance, control: OrgsContext): void {
 
 /** @param agent `undefined` if the host has not answered this process */
 export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
-  const info = agent?.info ?? agentInfo.parse(row.info)
-  const { memory_mib: memory, disk } = info
+  const info = row.info === null ? null : (agent?.info ?? agentInfo.parse(row.info))
+  const disk = info?.disk ?? null
   return {
     id: row.id,
     state: stateOf(row, agent),
     url: row.url,
-    version: info.version,
-    qemu_version: info.qemu_version,
-    accelerator: info.accelerator,
-    accelerator_reason: info.accelerator_reason,
-    isolation: info.isolation,
-    cpu_limits: info.cpu_limits,
-    network: info.network,
-    capacity: { cpus: info.cpus, memory_mib: memory.commit_limit, disk_bytes: disk?.total_bytes ?? null },
-    used: { memory_mib: memory.committed, disk_bytes: disk && disk.total_bytes - disk.free_bytes },
+    version: info?.version ?? null,
+    qemu_version: info?.qemu_version ?? null,
+    accelerator: info?.accelerator ?? null,
+    accelerator_reason: info?.accelerator_reason ?? null,
+    isolation: info?.isolation ?? null,
+    cpu_limits: info?.cpu_limits ?? null,
+    network: info?.network ?? null,
+    capacity: {
+      cpus: info?.cpus ?? null,
+      memory_mib: info?.memory_mib.commit_limit ?? null,
+      disk_bytes: disk?.total_bytes ?? null,
+    },
+    used: { memory_mib: info?.memory_mib.committed ?? null, disk_bytes: disk && disk.total_bytes - disk.free_bytes },
     disk_state: disk?.state ?? null,
     sandboxes: row.sandboxes,
     instances: row.instances,
@@ -122,7 +127,7 @@ export function presentHost(row: HostRow, agent: KnownAgent | undefined): Host {
     labels: row.labels,
     zone: row.zone,
     lease: leaseOf(row),
-    last_heard_at: row.seen_at.toISOString(),
+    last_heard_at: row.seen_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
   }
 }
@@ -136,6 +141,7 @@ function leaseOf(row: HostRow): Host['lease'] {
 
 function stateOf(row: HostRow, agent?: KnownAgent): Host['state'] {
   const { cordoned_at: cordonedAt, drain_begun_at: begunAt, drain_ended_at: endedAt, lost_at: lostAt } = row
+  if (row.info === null) return 'joining'
   const isHeard = agent?.isReachable === true
   if (lostAt !== null && !isHeard) return 'lost'
   if (isHeard && agent.isForeign) return 'foreign'

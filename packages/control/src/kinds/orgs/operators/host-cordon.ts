@@ -1,6 +1,7 @@
 import { ApiError } from '@offshoot/contract/errors'
 import { type HostDetail, hostDetail } from '@offshoot/contract/host'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { agentIdOf } from '../../../fleet/agent-directory.ts'
 import { cordonAgent, uncordonAgent } from '../../../fleet/host-state-statements.ts'
 import { beginDrain, cancelDrain } from '../../../fleet/drain-statements.ts'
 import { giveUpMovesFrom } from '../../../fleet/move-statements.ts'
@@ -14,6 +15,7 @@ import { drainOf } from './host-drain.ts'
 
 const URL = '/v1/admin/hosts/:id'
 const TAG = 'Operators'
+const JOINING = 'the host is joining: its agent has not answered yet'
 
 /** Ends the drain, if there is one. Sandboxes whose move is not committed yet stay. */
 async function uncordon(on: Queryable, id: string): Promise<{ id: string }[]> {
@@ -29,8 +31,8 @@ const CHANGES = {
 } as const
 
 /**
- * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`, `POST …/drain`: one host, also while it is lost. `self`
- * names the host if there is only one.
+ * `GET /v1/admin/hosts/{id}`, `POST …/cordon`, `POST …/uncordon`, `POST …/drain`: one host, also while it is lost. While
+ * it is joining, only the first answers. `self` names the host if there is only one.
  */
 export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): void {
   app.get(URL, {
@@ -47,10 +49,11 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
         audit: 'own',
         credential: 'operator',
         operatorRole: 'operator',
-        docs: { summary, tag: TAG, status: 200, answer: hostDetail, errors: ['notFound'] },
+        docs: { summary, tag: TAG, status: 200, answer: hostDetail, errors: ['notFound', 'conflict'] },
       },
       handler: async (request) => {
-        const { id } = await findHost(control, request)
+        const { id, state } = await findHost(control, request)
+        if (state === 'joining') throw new ApiError('conflict', { detail: JOINING })
         await transaction(control.database.pool, async (client) => {
           const [changed] = await change(client, id)
           if (changed === undefined) return
@@ -69,8 +72,8 @@ export function hostCordonRoutes(app: FastifyInstance, control: OrgsContext): vo
 export async function findHost({ database, fleet }: OrgsContext, { params }: FastifyRequest): Promise<HostDetail> {
   const { id } = params as { id: string }
   const [only, ...others] = fleet.agents
-  const hostId = id === 'self' && others.length === 0 ? only?.info?.agent_id : id
-  const [row] = hostId === undefined ? [] : await hostById(database.pool, hostId)
+  const hostId = id === 'self' && others.length === 0 ? only && agentIdOf(only) : id
+  const [row] = typeof hostId === 'string' ? await hostById(database.pool, hostId) : []
   if (row === undefined) throw new ApiError('notFound')
   return { ...presentHost(row, fleet.byId(row.id)), drain: await drainOf(database.pool, row) }
 }

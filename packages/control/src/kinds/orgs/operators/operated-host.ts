@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@offshoot/contract/agent-api'
 import { ApiError } from '@offshoot/contract/errors'
 import type { FastifyRequest } from 'fastify'
-import type { KnownAgent } from '../../../fleet/agent-directory.ts'
+import { agentIdOf, type KnownAgent } from '../../../fleet/agent-directory.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 
 export interface OperatedHost extends Pick<KnownAgent, 'client'> {
@@ -14,7 +14,7 @@ export interface OperatedHost extends Pick<KnownAgent, 'client'> {
  */
 export function operatedHost(fleet: OrgsContext['fleet'], { params }: FastifyRequest): OperatedHost {
   const { id } = params as { id: string }
-  const agent = id === 'self' ? onlyOne(fleet.agents) : fleet.byId(id)
+  const agent = id === 'self' ? onlyOne(fleet.agents) : fleet.agents.find((each) => agentIdOf(each) === id)
   if (agent === undefined) throw new ApiError('notFound')
   const { client, info } = agent
   if (info === null) throw new ApiError('agentUnreachable')

@@ -1,5 +1,6 @@
 import { type HostDetail, hostDetail, patchHostBody } from '@offshoot/contract/host'
 import type { FastifyInstance } from 'fastify'
+import { describeJoiningHost, lockJoinedHost } from '../../../fleet/host-statements.ts'
 import { describeAgent } from '../../../fleet/host-state-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
 import { recordAuditEvent } from '../../../platform/audit/audit-statements.ts'
@@ -8,7 +9,7 @@ import { parseBody } from '../../../platform/http/body.ts'
 import type { OrgsContext } from '../identity/orgs-context.ts'
 import { findHost } from './host-cordon.ts'
 
-/** `PATCH /v1/admin/hosts/{id}`: the labels and the zone of a host, also while it is lost. `self` as in its other routes. */
+/** `PATCH /v1/admin/hosts/{id}`: the labels and the zone of a host, also while it is lost or joining. `self` as in its other routes. */
 export function patchHost(app: FastifyInstance, control: OrgsContext): void {
   app.patch('/v1/admin/hosts/:id', {
     config: {
@@ -29,7 +30,10 @@ export function patchHost(app: FastifyInstance, control: OrgsContext): void {
       const { id } = await findHost(control, request)
       await transaction(control.database.pool, async (client) => {
         const given = labels === undefined ? null : JSON.stringify(labels)
-        const [changed] = await describeAgent(client, id, given, zone !== undefined, zone ?? null)
+        const description = [id, given, zone !== undefined, zone ?? null] as const
+        await lockJoinedHost(client, id)
+        const [agent] = await describeAgent(client, ...description)
+        const [changed = agent] = await describeJoiningHost(client, ...description)
         if (changed === undefined) return
         const event = { workspaceId: null, action: 'host.updated', target: id, details: { ...changed } } as const
         await recordAuditEvent(client, actorOf(request), event)

@@ -179,6 +179,42 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     expect(console.problems).toEqual([])
   })
 
+  it('says which hosts get what is new in a workspace', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    const row = page.getByRole('row').filter({ hasText: offshoot.credentials.email })
+    const dialog = page.getByRole('dialog')
+    const open = async () => {
+      await row.getByRole('button', { name: /^Actions for/ }).click()
+      await page.getByRole('menuitem', { name: 'Choose its hosts' }).click()
+    }
+    await console.goto('/hosts/workspaces')
+    await open()
+    await dialog.getByLabel('Labels', { exact: true }).fill('disk')
+    await dialog.getByText('Each line must be key=value').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Labels', { exact: true }).fill('disk=nvme')
+    await dialog.getByLabel('Zone').fill('no zone')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByRole('alert').getByText('zone must be letters').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await dialog.getByLabel('Zone').fill('rack-9')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await row.getByText('disk=nvme').waitFor()
+    expect(await row.getByText('rack-9').isVisible()).toBe(true)
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    await expect(offshoot.create({ template: 'minimal' })).rejects.toThrow('no available compute node')
+    await open()
+    expect(await dialog.getByLabel('Labels', { exact: true }).inputValue()).toBe('disk=nvme')
+    await dialog.getByLabel('Labels', { exact: true }).fill('')
+    await dialog.getByLabel('Zone').fill('')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    // Before that, no row is in the tree of accessibility.
+    await dialog.waitFor({ state: 'detached' })
+    await row.getByText('disk=nvme').waitFor({ state: 'detached' })
+    await offshoot.delete((await offshoot.create({ template: 'minimal' })).id)
+  })
+
   it('adds an operator with a key that is shown once, and forgets its own key', async () => {
     const { console } = world()
     const { page } = console

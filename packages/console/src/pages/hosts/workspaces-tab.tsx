@@ -12,10 +12,13 @@ import { Loading } from '../../ui/query-view.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { Time } from '../../ui/time.tsx'
 import { Ellipsis } from 'lucide-react'
+import { Labels } from './labels.tsx'
 import { useOperator } from './operator-context.ts'
+import { PlacementDialog } from './placement-dialog.tsx'
 
 type Workspace = RouteAnswer<'GET /v1/admin/orgs'>[number]
 type Action = 'suspend' | 'unsuspend' | 'credit' | 'plan'
+type Chosen = Action | 'placement'
 
 const PLANS: readonly Workspace['plan'][] = ['free', 'pro', 'team', 'enterprise', 'self-hosted']
 
@@ -23,19 +26,20 @@ const PLANS: readonly Workspace['plan'][] = ['free', 'pro', 'team', 'enterprise'
 export function WorkspacesTab() {
   const api = useOperator()
   const [words, setWords] = useState('')
-  const [chosen, setChosen] = useState<{ readonly workspace: Workspace; readonly action: Action } | null>(null)
+  const [chosen, setChosen] = useState<{ readonly workspace: Workspace; readonly action: Chosen } | null>(null)
   const { query, rows, more } = usePages(api, 'GET /v1/admin/orgs', ['operator', 'orgs', words], {
     query: words === '' ? {} : { q: words },
   })
   const columns: readonly Column<Workspace>[] = [
     {
       title: 'Workspace',
-      cell: ({ name, id, suspended }) => (
+      cell: ({ name, id, suspended, placement }) => (
         <span className="flex min-w-0 flex-col">
           <span className="plaintext font-medium">
             {name} {suspended && <Badge tone="bad">suspended</Badge>}
           </span>
           <span className="font-mono text-xs break-all text-muted">{id}</span>
+          <Labels {...placement} />
         </span>
       ),
     },
@@ -54,6 +58,7 @@ export function WorkspacesTab() {
             [
               { label: 'Give credit', run: () => setChosen({ workspace, action: 'credit' }) },
               { label: 'Set the plan', run: () => setChosen({ workspace, action: 'plan' }) },
+              { label: 'Choose its hosts', run: () => setChosen({ workspace, action: 'placement' }) },
             ],
             [
               workspace.suspended
@@ -92,9 +97,19 @@ export function WorkspacesTab() {
       ) : (
         <Table label="Workspaces" columns={columns} rows={rows} idOf={({ id }) => id} onEnd={more} />
       )}
-      {chosen !== null && <ChangeDialog {...chosen} onClose={() => setChosen(null)} />}
+      {chosen !== null && <ChosenDialog {...chosen} onClose={() => setChosen(null)} />}
     </>
   )
+}
+
+interface ChosenDialogProps {
+  readonly workspace: Workspace
+  readonly action: Chosen
+  readonly onClose: () => void
+}
+
+function ChosenDialog({ action, ...rest }: ChosenDialogProps) {
+  return action === 'placement' ? <PlacementDialog {...rest} /> : <ChangeDialog action={action} {...rest} />
 }
 
 const TITLES: Record<Action, string> = {
@@ -104,10 +119,8 @@ const TITLES: Record<Action, string> = {
   plan: 'Set the plan of',
 }
 
-interface ChangeDialogProps {
-  readonly workspace: Workspace
+interface ChangeDialogProps extends ChosenDialogProps {
   readonly action: Action
-  readonly onClose: () => void
 }
 
 function ChangeDialog({ workspace: { id, name, plan: oldPlan }, action, onClose }: ChangeDialogProps) {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { flawsOf, NO_FLAWS } from './console-flaws.ts'
 import type { ConsoleWorld } from './console-world.ts'
+import { call } from './http.ts'
 import { joinWithoutAgent, NOWHERE } from './join-without-agent.ts'
 import { until } from './until.ts'
 
@@ -78,6 +79,25 @@ export function consoleOperatorCases(world: () => ConsoleWorld): void {
     await page.getByRole('table', { name: 'Hosts' }).getByText('ready').waitFor()
     await row.waitFor({ state: 'detached' })
     expect(console.problems).toEqual([])
+  })
+
+  it('says of a host that is lost or of another cluster that nothing new starts there', async () => {
+    const { console, offshoot } = world()
+    const { page } = console
+    const { base_url: url, operator_key: key } = offshoot.credentials
+    const { body } = await call('GET', `${url}/v1/admin/hosts`, { headers: { authorization: `Bearer ${key}` } })
+    const [host] = body
+    // Only the answers are made up: a host that is lost would end the other journeys.
+    let state = 'lost'
+    const list = /\/v1\/admin\/hosts(\?|$)/
+    await page.route(list, (route) => route.fulfill({ json: [{ ...host, state }] }))
+    await console.goto(`/hosts/host/${host.id}`)
+    await page.getByText('no control process hears this host').waitFor()
+    expect(await flawsOf(console)).toEqual(NO_FLAWS)
+    state = 'foreign'
+    await page.reload()
+    await page.getByText('this host belongs to another cluster').waitFor()
+    await page.unroute(list)
   })
 
   it('cordons a host, and uncordons it', async () => {

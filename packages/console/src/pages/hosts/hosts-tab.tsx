@@ -76,7 +76,7 @@ export function HostsTab() {
   const query = useQuery(hostsQuery(useOperator()))
   return (
     <>
-      <div className="flex items-center justify-between gap-3">
+      <div className="flex flex-wrap items-center justify-between gap-3">
         <p className="text-muted">The last column counts sandboxes, instances of apps and databases.</p>
         <span className="flex gap-2">
           <JoinButton />

@@ -2,7 +2,7 @@
  * Root for the builders of Debian images. Without root, programs run in a user namespace of their own, in which the ids of
  * the image's files are ids of the user (subuid(5)). Files that this process itself makes belong to root inside.
  */
-import { rm } from 'node:fs/promises'
+import { readFile, realpath, rm } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { signalProcess } from '@offshoot/kit/process-identity'
 import { runCommand, type CommandOptions } from '../base/run-command.ts'
@@ -61,13 +61,33 @@ export async function withImageRoot<T>(cancelled: AbortSignal, work: (root: Imag
   }
 }
 
-/** Removes a folder that may hold files of mapped ids, which the user cannot remove outside of a user namespace. */
+/** A character in a path of mountinfo, e.g. a space (proc_pid_mountinfo(5)). */
+const OCTAL = /\\(\d{3})/g
+
+/**
+ * Removes a folder that may hold files of mapped ids, which the user cannot remove outside of a user namespace. What a
+ * builder that was killed has left mounted there stays as it is.
+ */
 export async function removeBuildFolder(path: string, deadline: Deadline): Promise<void> {
   try {
+    await unmountBelow(path, deadline)
     await rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException
     if (!isRootless() || !['EACCES', 'EPERM'].includes(code)) throw error
     await withImageRoot(deadline.signal, ({ run }) => run('rm', ['-rf', '--', path], { deadline }))
   }
+}
+
+async function unmountBelow(path: string, deadline: Deadline): Promise<void> {
+  const folder = await realpath(path).catch(() => null)
+  if (folder === null) return
+  const mounts = (await readFile('/proc/self/mountinfo', 'utf8'))
+    .split('\n')
+    .map((line) =>
+      (line.split(' ')[4] ?? '').replace(OCTAL, (_, code: string) => String.fromCodePoint(parseInt(code, 8))),
+    )
+  // The last one covers those before it.
+  for (const mount of mounts.toReversed())
+    if (mount.startsWith(`${folder}/`)) await runCommand('umount', ['--lazy', '--', mount], { deadline })
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,5 +94,17 @@ describe('runSteps', () => {
     const cancelled = runSteps([step('a', '1')], images, AbortSignal.abort(new Error('enough')), silent)
     await expect(cancelled).rejects.toThrow('enough')
     expect(ran).toEqual([])
+  })
+
+  it.skipIf(process.getuid?.() !== 0)('removes nothing through a mount of a build that was killed', async () => {
+    const elsewhere = join(images, 'elsewhere')
+    const mounted = join(images, '.building/template 1/root')
+    for (const folder of [elsewhere, mounted]) await mkdir(folder, { recursive: true })
+    await writeFile(join(elsewhere, 'kept'), 'whole')
+    execFileSync('mount', ['--bind', elsewhere, mounted])
+    await run(step('a', '1'))
+    expect(await readFile(join(elsewhere, 'kept'), 'utf8')).toBe('whole')
+    expect(await readdir(join(images, '.building')).catch(() => [])).toEqual([])
+    await rm(elsewhere, { recursive: true })
   })
 })

@@ -20,8 +20,12 @@ export const options = (url: string): pg.ClientConfig => ({
   connectionTimeoutMillis: 60_000,
 })
 
-export async function connected<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client(options(url))
+export async function connected<T>(
+  url: string,
+  work: (client: pg.Client) => Promise<T>,
+  more: pg.ClientConfig = {},
+): Promise<T> {
+  const client = new pg.Client({ ...options(url), ...more })
   client.on('error', () => undefined)
   await client.connect()
   try {

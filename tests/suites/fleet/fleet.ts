@@ -11,6 +11,7 @@ import { Balancer } from './balancer.ts'
 import { certificateFiles, makeCertificate } from './certificate.ts'
 import { ControlRows } from './control-rows.ts'
 import { Host } from './host.ts'
+import { withoutLease } from './leases.ts'
 import type { Companion, Member } from './member.ts'
 import { type Machine, Network } from './network.ts'
 import { type DatabaseService, PostgresServer } from './postgres-server.ts'
@@ -38,6 +39,8 @@ export interface FleetOptions {
   readonly database?: (fleet: Fleet, folder: string) => Promise<DatabaseService>
   /** Another version, which the first of each kind runs. `null`: all run the same. */
   readonly earlier?: Release | null
+  /** Databases run only while their host has a lease. */
+  readonly hasLeases?: boolean
   /** Start further services. */
   readonly companions?: readonly ((fleet: Fleet) => Promise<Companion>)[]
 }
@@ -127,7 +130,8 @@ export class Fleet {
       for (const { id, state } of hosts)
         if (state === 'cordoned' || state === 'draining')
           await this.askAsOperator('POST', `/v1/admin/hosts/${id}/uncordon`)
-      return hosts.every(({ state }) => state === 'ready') ? '' : JSON.stringify(hosts)
+      if (hosts.some(({ state }) => state !== 'ready')) return JSON.stringify(hosts)
+      return this.#options.hasLeases === true ? await withoutLease(this) : ''
     } catch (error) {
       return (error as Error).message
     }
@@ -219,6 +223,7 @@ export class Fleet {
       data_dir: dataDir,
       limits: LIMITS,
       lost_after_seconds: 15,
+      database_leases: this.#options.hasLeases ?? false,
       commit: 'unknown',
       ...Object.assign({}, ...this.companions.map(({ settings }) => settings)),
     }

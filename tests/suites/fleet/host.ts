@@ -71,10 +71,9 @@ export class Host implements Member {
   }
 
   get faults(): readonly Fault[] {
-    const agent = (signal: NodeJS.Signals) => async () => process.kill(await this.#agentPid(), signal)
     return [
-      { name: 'kill -9 of the agent', begin: agent('SIGKILL'), heal: () => this.#revive() },
-      { name: 'agent stopped', begin: agent('SIGSTOP'), heal: agent('SIGCONT') },
+      { name: 'kill -9 of the agent', begin: () => this.#signalAgent('SIGKILL'), heal: () => this.#revive() },
+      this.stoppedAgent,
       { name: 'power loss', endsMachines: true, begin: () => this.cutPower(), heal: () => this.#revive() },
       ...networkFaults(this.machine),
       ...clockFaults(async (env) => {
@@ -83,6 +82,15 @@ export class Host implements Member {
       }),
       ...(this.#disk === null ? [] : diskFaults(this.#disk, this.dataDir)),
     ]
+  }
+
+  get stoppedAgent(): Fault {
+    const signal = (name: NodeJS.Signals) => () => this.#signalAgent(name)
+    return { name: 'agent stopped', begin: signal('SIGSTOP'), heal: signal('SIGCONT') }
+  }
+
+  async #signalAgent(signal: NodeJS.Signals): Promise<void> {
+    process.kill(await this.#agentPid(), signal)
   }
 
   /** Kills everything on the machine. Its disk stays as it is. */

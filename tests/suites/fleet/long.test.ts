@@ -21,6 +21,7 @@ describe.skipIf(!isRoot)('three hosts, two processes of control, two edges, Patr
     templates: ['minimal', 'postgres-16'],
     diskBytes: DISK_BYTES,
     earlier: EARLIER,
+    hasLeases: true,
     ...(hasPatroni && { database: (of, folder) => PatroniCluster.start(of, folder, SMALL_DISK_BYTES) }),
     companions: [
       ...(canBuildObjectServer ? [(of: Fleet) => ObjectServer.start(of, SMALL_DISK_BYTES)] : []),

@@ -7,6 +7,7 @@ import { DatabaseClient } from './database-client.ts'
 import type { Fleet } from './fleet.ts'
 import { Host } from './host.ts'
 import { ListHistory } from './list-history.ts'
+import { beyondLease, silentFaults } from './leases.ts'
 import { endsWith, hostOfDatabase } from './loss.ts'
 import type { Fault, Member } from './member.ts'
 import { Operator } from './operator.ts'
@@ -23,6 +24,8 @@ const EMPTY_MS = 90_000
 const SHOWN_LINES = 150
 /** How often a fault of a host is that its machine is lost for good. */
 const LOSS_PROBABILITY = 0.25
+/** How often it lasts longer than the host's lease. */
+const LEASE_PROBABILITY = 0.25
 /** Milliseconds until nobody changes the rows any more that say what a lost host had. */
 const LOSS_MS = 1_000
 /** Milliseconds between two operations of a client, so that one which is refused leaves CPU time to the others. */
@@ -31,7 +34,7 @@ const PAUSE_MS = 50
 export interface RoundsOptions {
   readonly fleet: Fleet
   readonly hasDatabase: boolean
-  /** Hosts are lost for good, too, and others take their place. */
+  /** Hosts are lost for good, too, and others take their place. Or they return after their databases have left. */
   readonly losesHosts?: boolean
   /** Longest fault in milliseconds. */
   readonly longestMs?: number
@@ -147,12 +150,14 @@ export class Rounds {
   async #chosenBy(random: SeededRandom): Promise<{ readonly member: Member; readonly fault: Fault }> {
     const { fleet, losesHosts = false } = this.#options
     const member = random.pick(fleet.members.filter(({ name }) => name.startsWith(MEMBERS)))
-    const [isLoss, isOfDatabase] = [random.fraction() < LOSS_PROBABILITY, random.fraction() < 0.5]
-    if (!(losesHosts && isLoss && member instanceof Host)) return { member, fault: random.pick(member.faults) }
+    const [kind, isOfDatabase, untilReturned] = [random.fraction(), random.fraction() < 0.5, random.fraction() < 0.5]
+    if (!losesHosts || !(member instanceof Host) || kind > LOSS_PROBABILITY + LEASE_PROBABILITY)
+      return { member, fault: random.pick(member.faults) }
     if (isOfDatabase) await this.#operator.moveBackup()
     const id = isOfDatabase ? await hostOfDatabase(fleet) : undefined
     const host = fleet.hosts.find((each) => each.id === id) ?? member
-    return { member: host, fault: this.#lossOf(host) }
+    if (kind < LOSS_PROBABILITY) return { member: host, fault: this.#lossOf(host) }
+    return { member: host, fault: beyondLease(fleet, host, random.pick(silentFaults(host)), untilReturned) }
   }
 
   #lossOf(host: Host): Fault {

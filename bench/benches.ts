@@ -2,6 +2,7 @@ import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { appRequests, appScaleOut, deployNodeCached, deployStatic } from './app-benches.ts'
 import { codeResults } from './code-benches.ts'
 import { brokerQuery, databaseBranch, databaseConnections, databaseLife, databaseRate } from './database-benches.ts'
+import { databaseFailover } from './database-failover-bench.ts'
 import { consoleEventToPage, consoleFirstPaint, consoleTerminalPrompt, lineageFrames } from './console-benches.ts'
 import { idleDensity } from './density-benches.ts'
 import { e2bFirstOutput } from './e2b-benches.ts'
@@ -134,6 +135,13 @@ export const benches: readonly Bench[] = [
   {
     names: ['failover_to_serving_s', 'drain_app_s'],
     run: async () => failover(),
+    withinMs: 4 * BENCH_MS,
+    isStandalone: true,
+    isOnRequest: true,
+  },
+  {
+    names: ['database_failover_to_serving_s'],
+    run: async () => databaseFailover(),
     withinMs: 4 * BENCH_MS,
     isStandalone: true,
     isOnRequest: true,

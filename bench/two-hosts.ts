@@ -12,7 +12,7 @@ const DRAIN_MS = 300_000
 const EMPTY_MS = 180_000
 
 interface TwoHostsOptions {
-  readonly templates?: readonly ('minimal' | 'app')[]
+  readonly templates?: readonly ('minimal' | 'app' | 'postgres-16')[]
   /** Of both machines. */
   readonly env?: Record<string, string>
   readonly settings?: Readonly<Record<string, unknown>>

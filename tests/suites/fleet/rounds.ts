@@ -12,7 +12,8 @@ import { endsWith, hostOfDatabase } from './loss.ts'
 import type { Fault, Member } from './member.ts'
 import { Operator } from './operator.ts'
 import { allSandboxes, type FleetClient, SandboxClient } from './sandbox-client.ts'
-import { untilTrue, watchForTwins } from './truth.ts'
+import { untilTrue } from './truth.ts'
+import { watchForTwins } from './twins.ts'
 import { VolumeClient } from './volume-client.ts'
 
 /** OFFSHOOT_FLEET_MEMBERS: only members whose name begins so fail, e.g. `host` or `PostgreSQL`. */

@@ -1,23 +1,23 @@
 /** Whether what the API says is what the hosts have. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { findVmProcesses } from '@offshoot/agent/machine/host/find-vm-processes'
+import type { ProcessIdentity } from '@offshoot/kit/process-identity'
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
 import { allSandboxes } from './sandbox-client.ts'
 
 /** Milliseconds within which every sandbox is in a true state. */
 const TRUE_MS = 90_000
-const SAMPLE_MS = 1_000
 
 interface Place {
   readonly host: string
   readonly id: string
 }
 
-interface Running extends Place {
-  readonly pid: number
+/** A sandbox's QEMU. */
+export interface Running extends Place {
+  readonly process: ProcessIdentity
 }
 
 interface Manifest extends Place {
@@ -107,13 +107,13 @@ async function waitingForOperators(fleet: Fleet): Promise<string[]> {
 }
 
 /** Every QEMU of a sandbox, on all hosts. */
-async function runningOn(fleet: Fleet): Promise<Running[]> {
+export async function runningOn(fleet: Fleet): Promise<Running[]> {
   const found = await findVmProcesses(fleet.folder)
-  return found.flatMap(({ folder, process: { pid } }) => {
+  return found.flatMap(({ folder, process }) => {
     const host = fleet.hosts.find(({ dataDir }) => folder.startsWith(`${dataDir}/agent/sandboxes/`))
     if (host === undefined) return []
     const id = folder.slice(`${host.dataDir}/agent/sandboxes/`.length).split('/')[0] ?? ''
-    return [{ host: host.name, id, pid }]
+    return [{ host: host.name, id, process }]
   })
 }
 
@@ -129,22 +129,4 @@ async function manifestsOf(fleet: Fleet): Promise<Manifest[]> {
     )
   })
   return (await Promise.all(all)).flat()
-}
-
-/** Whether the process was stopped, as a database is at the end of its host's lease, or has ended. */
-async function isStopped({ pid }: Running): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State:\tX')
-  return /^State:\t[TXZ]/m.test(status)
-}
-
-/** Looks every second whether a sandbox runs on two hosts, until `stopped` aborts. */
-export async function watchForTwins(fleet: Fleet, onTwin: (text: string) => void, stopped: AbortSignal): Promise<void> {
-  while (!stopped.aborted) {
-    const found = await runningOn(fleet)
-    const areStopped = await Promise.all(found.map(isStopped))
-    const machines = found.filter((_, at) => !areStopped[at])
-    for (const { id, host } of machines)
-      if (machines.some((other) => other.id === id && other.host < host)) onTwin(`sandbox ${id} runs on two hosts`)
-    await delay(SAMPLE_MS, undefined, { signal: stopped }).catch(() => undefined)
-  }
 }

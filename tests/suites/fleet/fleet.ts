@@ -126,10 +126,7 @@ export class Fleet {
       const { status, body, text } = await this.ask('GET', '/healthz')
       if (status !== 200 || body.checks.agents !== 'ok') return text
       if (this.#balancers.some(({ healthy }) => healthy.length < 2)) return 'a process that does not listen'
-      const hosts = await this.#hosts()
-      for (const { id, state } of hosts)
-        if (state === 'cordoned' || state === 'draining')
-          await this.askAsOperator('POST', `/v1/admin/hosts/${id}/uncordon`)
+      const hosts = await this.uncordon()
       if (hosts.some(({ state }) => state !== 'ready')) return JSON.stringify(hosts)
       return this.#options.hasLeases === true ? await withoutLease(this) : ''
     } catch (error) {
@@ -146,6 +143,14 @@ export class Fleet {
     if (status !== 204) throw new Error(`${host.name} cannot be removed: ${status} ${text}`)
     await host.destroy()
     await this.#startHost()
+  }
+
+  /** All hosts take sandboxes again. @returns the hosts before */
+  async uncordon(): Promise<{ readonly id: string; readonly state: string }[]> {
+    const hosts = await this.#hosts()
+    for (const { id, state } of hosts)
+      if (['cordoned', 'draining'].includes(state)) await this.askAsOperator('POST', `/v1/admin/hosts/${id}/uncordon`)
+    return hosts
   }
 
   async #hosts(): Promise<{ id: string; state: string }[]> {

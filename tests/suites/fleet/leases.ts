@@ -1,7 +1,6 @@
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
 import type { Host } from './host.ts'
-import { returningDatabases } from './loss.ts'
 import { type Fault, networkFaults } from './member.ts'
 
 /** Milliseconds until control may say that the lease of a silent host has ended. */
@@ -14,23 +13,22 @@ export function silentFaults(host: Host): Fault[] {
   return [...networkFaults(host.machine), host.stoppedAgent]
 }
 
-/**
- * The fault, for longer than the lease of the host. Databases that can come back on other hosts do so, while the host
- * still has them.
- * @param untilReturned it lasts until they have come back. Otherwise the host returns while they do
- */
-export function beyondLease(fleet: Fleet, host: Host, fault: Fault, untilReturned: boolean): Fault {
-  return {
-    name: `${fault.name} longer than its lease`,
-    begin: async () => {
-      const databases = await returningDatabases(fleet, host.id)
-      await fault.begin()
-      await until(`the end of the lease of ${host.name}`, () => hasEnded(fleet, host), ENDED_MS, 100)
-      if (!untilReturned) return
-      await until('its databases on other hosts', () => haveLeft(fleet, host, databases), RETURNED_MS, 250)
-    },
-    heal: () => fault.heal(),
+/** Waits until control says that the lease of a silent host has ended. */
+export async function untilLeaseEnds(fleet: Fleet, host: Host): Promise<void> {
+  await until(`the end of the lease of ${host.name}`, () => hasEnded(fleet, host), ENDED_MS, 100)
+}
+
+/** Waits until these databases are on other hosts, which take them. @throws with what was tried */
+export async function untilReturned(fleet: Fleet, host: Host, databases: readonly string[]): Promise<void> {
+  const haveLeft = async () => {
+    await fleet.uncordon()
+    const text = 'select id from sandboxes where id = any($1::uuid[]) and agent_id = $2'
+    return (await fleet.rows.read(text, databases, host.id)).length === 0
   }
+  await until('its databases on other hosts', haveLeft, RETURNED_MS, 1_000).catch(async (error: Error) => {
+    const tried = 'select state, reason, to_agent, created_at from sandbox_moves where from_agent = $1'
+    throw new Error(`${error.message}: ${JSON.stringify(await fleet.rows.read(tried, host.id))}`)
+  })
 }
 
 /** What is wrong: hosts without a lease that they have confirmed. */
@@ -44,9 +42,4 @@ export async function withoutLease(fleet: Fleet): Promise<string> {
 async function hasEnded(fleet: Fleet, { id }: Host): Promise<boolean> {
   const text = 'select agent_id from host_leases where agent_id = $1 and ended_at is not null'
   return (await fleet.rows.read(text, id)).length > 0
-}
-
-async function haveLeft(fleet: Fleet, { id }: Host, databases: readonly string[]): Promise<boolean> {
-  const text = 'select id from sandboxes where id = any($1::uuid[]) and agent_id = $2'
-  return (await fleet.rows.read(text, databases, id)).length === 0
 }

@@ -7,8 +7,8 @@ import { DatabaseClient } from './database-client.ts'
 import type { Fleet } from './fleet.ts'
 import { Host } from './host.ts'
 import { ListHistory } from './list-history.ts'
-import { beyondLease, silentFaults } from './leases.ts'
-import { endsWith, hostOfDatabase } from './loss.ts'
+import { silentFaults, untilLeaseEnds, untilReturned } from './leases.ts'
+import { endsWith, hostOfDatabase, returningDatabases } from './loss.ts'
 import type { Fault, Member } from './member.ts'
 import { Operator } from './operator.ts'
 import { allSandboxes, type FleetClient, SandboxClient } from './sandbox-client.ts'
@@ -151,14 +151,14 @@ export class Rounds {
   async #chosenBy(random: SeededRandom): Promise<{ readonly member: Member; readonly fault: Fault }> {
     const { fleet, losesHosts = false } = this.#options
     const member = random.pick(fleet.members.filter(({ name }) => name.startsWith(MEMBERS)))
-    const [kind, isOfDatabase, untilReturned] = [random.fraction(), random.fraction() < 0.5, random.fraction() < 0.5]
+    const [kind, isOfDatabase, isLong] = [random.fraction(), random.fraction() < 0.5, random.fraction() < 0.5]
     if (!losesHosts || !(member instanceof Host) || kind > LOSS_PROBABILITY + LEASE_PROBABILITY)
       return { member, fault: random.pick(member.faults) }
     if (isOfDatabase) await this.#operator.moveBackup()
     const id = isOfDatabase ? await hostOfDatabase(fleet) : undefined
     const host = fleet.hosts.find((each) => each.id === id) ?? member
     if (kind < LOSS_PROBABILITY) return { member: host, fault: this.#lossOf(host) }
-    return { member: host, fault: beyondLease(fleet, host, random.pick(silentFaults(host)), untilReturned) }
+    return { member: host, fault: this.#beyondLease(host, random.pick(silentFaults(host)), isLong) }
   }
 
   #lossOf(host: Host): Fault {
@@ -173,6 +173,28 @@ export class Rounds {
         this.history.note(`ends with ${host.name}: ${ended.join(' ')}`)
       },
       heal: () => fleet.replace(host),
+    }
+  }
+
+  /**
+   * The fault, for longer than the lease of the host. Databases that can come back on other hosts do so, while this one
+   * still has them.
+   * @param isLong it lasts until they have come back. Otherwise the host returns while they do
+   */
+  #beyondLease(host: Host, { name, begin, heal }: Fault, isLong: boolean): Fault {
+    const { fleet } = this.#options
+    return {
+      name: `${name} longer than its lease`,
+      begin: async () => {
+        const databases = await returningDatabases(fleet, host.id)
+        await begin()
+        await untilLeaseEnds(fleet, host)
+        this.history.note(`lease has ended, come back: ${databases.join(' ')}`)
+        if (!isLong) return
+        this.#operator.isResting = true
+        await untilReturned(fleet, host, databases)
+      },
+      heal,
     }
   }
 

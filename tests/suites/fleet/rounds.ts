@@ -181,20 +181,20 @@ export class Rounds {
    * still has them.
    * @param isLong it lasts until they have come back. Otherwise the host returns while they do
    */
-  #beyondLease(host: Host, { name, begin, heal }: Fault, isLong: boolean): Fault {
+  #beyondLease(host: Host, fault: Fault, isLong: boolean): Fault {
     const { fleet } = this.#options
     return {
-      name: `${name} longer than its lease`,
+      name: `${fault.name} longer than its lease`,
       begin: async () => {
         const databases = await returningDatabases(fleet, host.id)
-        await begin()
+        await fault.begin()
         await untilLeaseEnds(fleet, host)
         this.history.note(`lease has ended, come back: ${databases.join(' ')}`)
         if (!isLong) return
         this.#operator.isResting = true
         await untilReturned(fleet, host, databases)
       },
-      heal,
+      heal: () => fault.heal(),
     }
   }
 

@@ -10,8 +10,8 @@ import { until } from '../../setup/until.ts'
 import { Balancer } from './balancer.ts'
 import { certificateFiles, makeCertificate } from './certificate.ts'
 import { ControlRows } from './control-rows.ts'
+import { withoutLease } from './held-leases.ts'
 import { Host } from './host.ts'
-import { withoutLease } from './leases.ts'
 import type { Companion, Member } from './member.ts'
 import { type Machine, Network } from './network.ts'
 import { type DatabaseService, PostgresServer } from './postgres-server.ts'
@@ -128,7 +128,7 @@ export class Fleet {
       if (this.#balancers.some(({ healthy }) => healthy.length < 2)) return 'a process that does not listen'
       const hosts = await this.uncordon()
       if (hosts.some(({ state }) => state !== 'ready')) return JSON.stringify(hosts)
-      return this.#options.hasLeases === true ? await withoutLease(this) : ''
+      return this.#options.hasLeases === true ? await withoutLease(this.rows, this.hosts) : ''
     } catch (error) {
       return (error as Error).message
     }

@@ -31,14 +31,6 @@ export async function untilReturned(fleet: Fleet, host: Host, databases: readonl
   })
 }
 
-/** What is wrong: hosts without a lease that they have confirmed. */
-export async function withoutLease(fleet: Fleet): Promise<string> {
-  const held = 'select agent_id as id from host_leases where is_confirmed and ended_at is null'
-  const rows = await fleet.rows.read<{ id: string }>(held)
-  const without = fleet.hosts.filter((host) => !rows.some(({ id }) => id === host.id))
-  return without.map(({ name }) => `${name} has no lease`).join()
-}
-
 async function hasEnded(fleet: Fleet, { id }: Host): Promise<boolean> {
   const text = 'select agent_id from host_leases where agent_id = $1 and ended_at is not null'
   return (await fleet.rows.read(text, id)).length > 0

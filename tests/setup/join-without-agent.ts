@@ -6,7 +6,7 @@ import type { Offshoot } from './offshoot.ts'
 /** Addresses of documentation: nothing answers there. */
 export const NOWHERE = 'https://192.0.2.7:7443'
 
-/** Makes a host join whose agent never answers. @returns its id */
+/** Joins a host whose agent never answers control. @returns its id */
 export async function joinWithoutAgent({ credentials }: Offshoot): Promise<string> {
   const { base_url: url, operator_key: key } = credentials
   const made = await call('POST', `${url}/v1/admin/hosts/tokens`, { headers: { authorization: `Bearer ${key}` } })

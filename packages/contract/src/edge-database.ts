@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * `GET …/{id}` of control, for edges: what is known of a database that no host lets the edge in to. 404 if there is no
- * such database.
+ * `GET …/{id}` of control, for edges: what control knows of a database that no host lets the edge in to. 404 if there is
+ * no such database.
  */
 export const EDGE_DATABASES_PATH = '/internal/databases'
 

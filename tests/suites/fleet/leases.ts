@@ -18,7 +18,7 @@ export async function untilLeaseEnds(fleet: Fleet, host: Host): Promise<void> {
   await until(`the end of the lease of ${host.name}`, () => hasEnded(fleet, host), ENDED_MS, 100)
 }
 
-/** Waits until these databases are on other hosts, which take them. @throws with what was tried */
+/** Waits until other hosts have these databases. @throws with the moves that control has tried */
 export async function untilReturned(fleet: Fleet, host: Host, databases: readonly string[]): Promise<void> {
   const haveLeft = async () => {
     await fleet.uncordon()

@@ -4,17 +4,11 @@ import { join } from 'node:path'
 import { connected, type Database, value } from '../tests/setup/database.ts'
 import { until } from '../tests/setup/until.ts'
 import { type Figure, Samples } from './measure.ts'
-import { TwoHosts } from './two-hosts.ts'
+import { FAILOVERS, LOOK_MS, LOST_AFTER_SECONDS, TwoHosts } from './two-hosts.ts'
 
-/** OFFSHOOT_BENCH_FAILOVERS: number of samples. */
-const ROUNDS = Number(process.env['OFFSHOOT_BENCH_FAILOVERS'] ?? 3)
-/** The least that the setting allows. A part of each sample. */
-const LOST_AFTER_SECONDS = 5
 const ENTRIES = 10_000
 const STORED_MS = 180_000
-const SERVED_MS = 180_000
-/** Milliseconds between two looks, which take CPU time from the restore. */
-const LOOK_MS = 100
+const RESTORED_MS = 180_000
 /** Milliseconds of one look: nobody refuses a connection to a host that is cut off. */
 const ANSWER_MS = 1_000
 
@@ -35,11 +29,11 @@ export async function databaseFailover(): Promise<Record<string, Figure>> {
 
 async function measure(hosts: TwoHosts): Promise<Record<string, Figure>> {
   const [lost, restored] = [new Samples(), new Samples()]
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < FAILOVERS; round++) {
     const database = await hosts.onlyOn(hosts.second, async () => create(hosts))
     await backUp(hosts, database)
     restored.add(await hosts.onlyOn(hosts.first, async () => restore(hosts, database)))
-    lost.add(await cutOff(hosts, database))
+    lost.add(await hosts.cutOffUntil('the database on the other host', () => answers(database)))
     await ask(hosts, 'DELETE', `/${database.id}`)
   }
   return { database_failover_to_serving_s: lost.figure('s', restored.p50) }
@@ -73,20 +67,9 @@ async function restore(hosts: TwoHosts, { id }: Database): Promise<number> {
   const time = new Date().toISOString()
   const beganAt = performance.now()
   const made = (await ask(hosts, 'POST', `/${id}/restore`, { time })) as Database
-  await until('the restored database', () => answers(made), SERVED_MS, LOOK_MS)
+  await until('the restored database', () => answers(made), RESTORED_MS, LOOK_MS)
   const seconds = (performance.now() - beganAt) / 1000
   await ask(hosts, 'DELETE', `/${made.id}`)
-  return seconds
-}
-
-/** @returns seconds until another host answers */
-async function cutOff(hosts: TwoHosts, database: Database): Promise<number> {
-  const beganAt = performance.now()
-  await hosts.machine.connect(false)
-  await until('the database on the other host', () => answers(database), SERVED_MS, LOOK_MS)
-  const seconds = (performance.now() - beganAt) / 1000
-  await hosts.machine.connect(true)
-  await hosts.isEmpty(hosts.second)
   return seconds
 }
 

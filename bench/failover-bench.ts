@@ -4,15 +4,9 @@ import { until } from '../tests/setup/until.ts'
 import { nodeApp } from '../tests/setup/node-app.ts'
 import { GIT_PORT, gitHostException } from './app-benches.ts'
 import { type Figure, Samples } from './measure.ts'
-import { TwoHosts } from './two-hosts.ts'
+import { FAILOVERS, LOOK_MS, LOST_AFTER_SECONDS, TwoHosts } from './two-hosts.ts'
 
-/** OFFSHOOT_BENCH_FAILOVERS: number of samples. */
-const ROUNDS = Number(process.env['OFFSHOOT_BENCH_FAILOVERS'] ?? 3)
-/** The least that the setting allows. A part of each sample. */
-const LOST_AFTER_SECONDS = 5
 const BUILD_MS = 180_000
-/** Milliseconds between two looks, which take CPU time from the build. */
-const LOOK_MS = 100
 
 interface Bed {
   readonly hosts: TwoHosts
@@ -46,7 +40,7 @@ async function measure(hosts: TwoHosts, git: GitHost): Promise<Record<string, Fi
   const { body: app } = await hosts.offshoot.request('POST', '/v1/apps', { body })
   const bed = { hosts, app: app.id, host: new URL(app.url).host }
   const [lost, deployed, drained] = [new Samples(), new Samples(), new Samples()]
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < FAILOVERS; round++) {
     deployed.add(await hosts.onlyOn(hosts.second, async () => deploy(bed)))
     lost.add(await cutOff(bed))
     drained.add(await hosts.drain(hosts.first, 1))
@@ -66,14 +60,8 @@ async function deploy(bed: Bed): Promise<number> {
 /** @returns seconds until a visitor has an answer of another host */
 async function cutOff(bed: Bed): Promise<number> {
   const before = await activeOf(bed)
-  const beganAt = performance.now()
-  await bed.hosts.machine.connect(false)
   const isServed = async () => (await activeOf(bed)) !== before && (await answers(bed))
-  await until('the app to come back', isServed, BUILD_MS, LOOK_MS)
-  const seconds = (performance.now() - beganAt) / 1000
-  await bed.hosts.machine.connect(true)
-  await bed.hosts.isEmpty(bed.hosts.second)
-  return seconds
+  return bed.hosts.cutOffUntil('the app to come back', isServed)
 }
 
 async function serves(bed: Bed, deployment: string): Promise<void> {

@@ -10,6 +10,13 @@ import { hold } from './cleanup.ts'
 const DRAIN_MS = 300_000
 /** Milliseconds until a host that was cut off has removed what other hosts have replaced. */
 const EMPTY_MS = 180_000
+const SERVED_MS = 180_000
+/** Milliseconds between two looks, which take CPU time from what is being made. */
+export const LOOK_MS = 100
+/** `lost_after_seconds`: the least that the setting allows. A part of each sample of a failover. */
+export const LOST_AFTER_SECONDS = 5
+/** OFFSHOOT_BENCH_FAILOVERS: samples of a failover. */
+export const FAILOVERS = Number(process.env['OFFSHOOT_BENCH_FAILOVERS'] ?? 3)
 
 interface TwoHostsOptions {
   readonly templates?: readonly ('minimal' | 'app' | 'postgres-16')[]
@@ -62,8 +69,24 @@ export class TwoHosts {
     return new TwoHosts(offshoot, machine, first.id, second.id)
   }
 
+  /**
+   * Cuts the second host off until `isServed` holds. Afterwards it waits until that host has removed what the first one
+   * has replaced.
+   * @param what is served, for the error
+   * @returns the seconds until then
+   */
+  async cutOffUntil(what: string, isServed: () => Promise<boolean>): Promise<number> {
+    const beganAt = performance.now()
+    await this.machine.connect(false)
+    await until(what, isServed, SERVED_MS, LOOK_MS)
+    const seconds = (performance.now() - beganAt) / 1000
+    await this.machine.connect(true)
+    await this.#isEmpty(this.second)
+    return seconds
+  }
+
   /** Waits until the host answers and has no VM. */
-  async isEmpty(host: string): Promise<void> {
+  async #isEmpty(host: string): Promise<void> {
     await until(
       'the host to be empty',
       async () => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
+import { TICKS_PER_SECOND } from '@offshoot/kit/process-identity'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { type Figure, Samples } from './measure.ts'
 import { privateMib } from './sandbox-benches.ts'
@@ -11,14 +12,12 @@ const CREATE_WITHIN_MS = 40_000
 /** Milliseconds after the last create, for the work that each new sandbox causes once, such as the SSH probe. */
 const SETTLE_MS = 5000
 const IDLE_MS = 10_000
-/** Ticks per second in `/proc/PID/stat` (`getconf CLK_TCK`, the same on every Linux). */
-const TICKS = 100
 
 /** CPU time of a process in milliseconds. */
 async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND
 }
 
 /** Available memory of the host, MiB. */

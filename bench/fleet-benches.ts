@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FakeAgent } from '@offshoot/control/test/fake-agent'
+import { TICKS_PER_SECOND } from '@offshoot/kit/process-identity'
 import { fakeSandbox } from '@offshoot/control/test/fake-agent-state'
 import { call } from '../tests/setup/http.ts'
 import { until } from '../tests/setup/until.ts'
@@ -23,7 +24,6 @@ const PROJECTED_MS = 120_000
 /** Records of one transaction of the floor: the maximum batch of an agent. */
 const BATCH = 256
 const PAGE = 50
-const TICKS_PER_SECOND = 100
 
 /** Control with many hosts and many sandboxes: what it costs, and how fast it places, lists and projects. */
 export async function fleetOf1000(): Promise<Figures> {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 
+/** Clock ticks per second in /proc: the same on every architecture (USER_HZ, proc(5)). */
+export const TICKS_PER_SECOND = 100
+
 /**
  * Identifies a process until the next boot. A pid alone can be reused; a pid with its start time cannot. `startTicks`
  * is field 22 of /proc/PID/stat (clock ticks since boot, proc(5)).

@@ -1,12 +1,11 @@
 /** Sandboxes that run on two hosts. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { TICKS_PER_SECOND } from '@offshoot/kit/process-identity'
 import type { Fleet } from './fleet.ts'
 import { type Running, runningOn } from './truth.ts'
 
 const SAMPLE_MS = 1_000
-/** Clock ticks of a second in /proc (`getconf CLK_TCK`). */
-const TICKS_PER_SECOND = 100
 
 /**
  * Looks every second whether a sandbox runs on two hosts, until `stopped` aborts. If a host does not answer a create,

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import type { ProcessIdentity } from '@offshoot/kit/process-identity'
+import { type ProcessIdentity, TICKS_PER_SECOND } from '@offshoot/kit/process-identity'
 
-/** Clock ticks per second in /proc: the same on every architecture (USER_HZ, proc(5)). */
-const TICKS_PER_SECOND = 100
 /** Fields of /proc/PID/stat, counted from the state, which is the third: utime, stime, starttime. */
 const [USER_TICKS, SYSTEM_TICKS, START_TICKS] = [11, 12, 19] as const
 

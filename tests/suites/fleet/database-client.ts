@@ -113,8 +113,10 @@ export class DatabaseClient implements FleetClient {
       const row = await this.#query(`insert into list (value) values ('${value}') returning ${SERVER}`)
       if (row === null) return 'unknown'
       // The transaction ended at most as long after the server had looked at its clock as the whole of it took.
-      this.#committedAt.set(value, row.now + performance.now() - beganAt)
-      return (await this.#hasAnswered(row.server)) ? 'acknowledged' : 'unknown'
+      const committedAt = row.now + performance.now() - beganAt
+      const isKnown = await this.#hasAnswered(row.server)
+      this.#committedAt.set(value, committedAt)
+      return isKnown ? 'acknowledged' : 'unknown'
     })
   }
 
@@ -146,9 +148,12 @@ export class DatabaseClient implements FleetClient {
   #restored(untilMs: number): void {
     const { history } = this.#context
     const survives = (value: string) => (this.#committedAt.get(value) ?? Infinity) <= untilMs
-    const lost = [...this.#committedAt].filter(([value]) => !survives(value))
     history.restored(this.#list, survives)
-    const lostMs = Math.max(untilMs, ...lost.map(([, at]) => at)) - untilMs
+    const lost = [...this.#committedAt].filter(([value]) => !survives(value))
+    for (const [value] of lost) this.#committedAt.delete(value)
+    // A second recovery may end where the first did. What was lost then does not count again.
+    const times = lost.map(([, at]) => at)
+    const lostMs = times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)
     history.note(`${this.#list}: complete until ${new Date(untilMs).toISOString()}, ${Math.round(lostMs)} ms are lost`)
     if (lostMs > MOST_LOST_MS) history.flaw(`${this.#list}: the commits of ${Math.round(lostMs)} ms are lost`)
   }

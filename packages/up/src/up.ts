@@ -57,13 +57,13 @@ const USUAL_SSH_PORT = 2222
  */
 export async function up(args: UpArguments, stop: AbortSignal, hurry: AbortSignal): Promise<void> {
   const layout = dataLayout(args.dataDir, args.imagesDir)
-  const steps = await imageSteps(templatesFolder, args.templates)
   const existing = (await doesDataDirExist(layout)) ? await lockDataDir(layout) : null
   let lock: ExclusiveLock | null = existing
   try {
     await refuseUnfinishedRestore(layout)
     if (existing) await endOrphans(layout)
     const isHost = args.join !== null || (await readMembership(layout)) !== null
+    const steps = await imageSteps(templatesFolder, args.templates, isHost)
     await checkHost(args, layout, steps, isHost)
     await ensureHostReady(args.isYes, stop)
     await makeDataDir(layout)

@@ -15,8 +15,13 @@ import { tscKhzStep, withListenerStep, withTapStep } from './native-program.ts'
 /**
  * All steps of IMAGES in dependency order. The Debian image takes longest, so templates come first; those that share a
  * disk come last.
+ * @param isHost without what only control serves
  */
-export async function imageSteps(recipesFolder: string, templates: readonly string[] | null): Promise<readonly Step[]> {
+export async function imageSteps(
+  recipesFolder: string,
+  templates: readonly string[] | null,
+  isHost = false,
+): Promise<readonly Step[]> {
   const recipes = await readRecipes(recipesFolder, templates)
   const sharing = recipes.filter((recipe) => recipe.made_of === 'template')
   const own = recipes.filter((recipe) => recipe.made_of !== 'template')
@@ -30,6 +35,6 @@ export async function imageSteps(recipesFolder: string, templates: readonly stri
     withListenerStep(),
     jailStep(),
     tscKhzStep(),
-    ...(currentProduct().isPacked ? [] : [servicesStep(), consoleStep(), docsStep()]),
+    ...(currentProduct().isPacked ? [] : [servicesStep(), ...(isHost ? [] : [consoleStep(), docsStep()])]),
   ]
 }

@@ -8,6 +8,7 @@ import { templatesFolder } from '../base/repository.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import { cpioArchive } from './cpio-archive.ts'
 import { sourceLines } from './debian-mirror.ts'
+import { imageSteps } from './image-steps.ts'
 import { loadOrder, readDepends } from './kernel-modules.ts'
 import { readRecipes } from './recipe.ts'
 
@@ -36,6 +37,14 @@ describe('kernel modules', () => {
   it('must exist', async () => {
     await expect(loadOrder({ paths: new Map(), builtin: new Set() }, ['nope'])).rejects.toThrow('no module nope')
     expect(() => readDepends(Buffer.from('text'))).toThrow('not a kernel module')
+  })
+})
+
+describe('a host that joins a fleet', () => {
+  it('builds everything but what only control serves', async () => {
+    const ofHost = new Set((await imageSteps(templatesFolder, ['minimal'], true)).map(({ name }) => name))
+    const all = (await imageSteps(templatesFolder, ['minimal'])).map(({ name }) => name)
+    expect(all.filter((name) => !ofHost.has(name))).toEqual(['console', 'docs'])
   })
 })
 

@@ -49,7 +49,7 @@ describe('a database that moves to another host', () => {
   it('is waited for, and reached at its new host', async () => {
     const opening = open()
     opening.catch(() => undefined)
-    await expect.poll(() => home.opened).toBeGreaterThan(1)
+    await expect.poll(() => home.opened, { timeout: 20_000 }).toBeGreaterThan(1)
     home.sandboxes.delete(id)
     away.add(id, 'hibernated')
     await expect(opening).rejects.toMatchObject({ message: 'no memory to wake the database' })

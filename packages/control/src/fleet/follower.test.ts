@@ -1,8 +1,13 @@
 /** @module-tag faults */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { EVENTS_SILENCE_MS } from './agent-client.ts'
+import { ProcessLock } from '../platform/db/process-lock.ts'
 import { FakeAgent } from '../test/fake-agent.ts'
 import { FragileAddress } from '../test/fragile-address.ts'
 import { call, eventually, Harness } from '../test/harness.ts'
+
+/** Milliseconds before a stream of this agent counts as dead, because it sends no heartbeats. */
+const SOON_MS = EVENTS_SILENCE_MS / 2
 
 describe('two control processes', () => {
   let harness: Harness
@@ -41,5 +46,22 @@ describe('two control processes', () => {
     await second.stop()
     agent.log('sandbox.resumed', id)
     expect(await becomes('running')).toBe(true)
+    await first.stop()
+  })
+
+  it('of which the leader loses its lock: one of them follows the agent', async () => {
+    const controls = [await harness.control([agent]), await harness.control([agent])]
+    await eventually(() => agent.streams.size === 1)
+    const followed = () => agent.requests.filter(({ path }) => path.startsWith('/v1/agent/events')).length
+    const before = followed()
+    const { rowCount } = await harness.pool.query(
+      `select pg_terminate_backend(pid) from pg_locks
+       where locktype = 'advisory' and classid = $1 and pid <> pg_backend_pid()`,
+      [ProcessLock.AGENT],
+    )
+    expect(rowCount).toBe(1)
+    await eventually(() => followed() > before)
+    await eventually(() => agent.streams.size === 1, SOON_MS)
+    for (const control of controls) await control.stop()
   })
 })

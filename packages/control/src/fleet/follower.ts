@@ -4,7 +4,7 @@ import { keepFollowing } from '@offshoot/kit/keep-following'
 import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { Logger } from 'pino'
 import type { Database } from '../platform/db/database.ts'
-import type { ProcessLock } from '../platform/db/process-lock.ts'
+import type { HeldLocks, ProcessLock } from '../platform/db/process-lock.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursors } from './agent-statements.ts'
@@ -47,7 +47,7 @@ export interface FollowerOptions {
  * host answers → waiting for the lock → connected (backlog, then live) → connection lost → backoff → connected → …
  *
  * A process that cannot connect again releases the lock, and does not ask for it until the host answers it. So another
- * process follows an agent that this one cannot reach.
+ * process follows an agent that this one cannot reach. One that has lost the lock follows no longer.
  *
  * After each connect, every minute, and on request ({@link reconcileSoon}), it compares the agent's list with the rows.
  * The log reports what happened; the comparison finds objects that the log never mentions.
@@ -105,18 +105,18 @@ export class Follower {
     let isLeading = false
     const follow = async (onConnected: () => void) => {
       if (!isLeading) await client.info(randomUUID())
-      await this.#lead()
+      const { lost } = await this.#lead()
       let isConnected = false
       try {
         // Another process may have led meanwhile.
         if (!isLeading) await changes.addEverything()
         isLeading = true
-        await this.#follow(() => {
+        await this.#follow(lost, () => {
           isConnected = true
           onConnected()
         })
       } finally {
-        if (!isConnected || signal.aborted) {
+        if (!isConnected || signal.aborted || lost.aborted) {
           isLeading = false
           await lock.stopLeading(agentId).catch(() => undefined)
         }
@@ -128,17 +128,21 @@ export class Follower {
   }
 
   /** Resolves when this process is the follower. Rejects when it stops. */
-  async #lead(): Promise<void> {
+  async #lead(): Promise<HeldLocks> {
     const { agentId, lock } = this.#options
-    while (!(await lock.tryLead(agentId).catch(() => false))) {
+    for (;;) {
+      const { held } = lock
+      const isLeading = await lock.tryLead(agentId).catch(() => false)
+      if (isLeading && held !== null && held === lock.held) return held
       await delay(LEAD_RETRY_MS, undefined, { signal: this.#stopped.signal })
     }
   }
 
-  async #follow(onConnected: () => void): Promise<void> {
+  /** @param lost aborts when another process may follow the agent */
+  async #follow(lost: AbortSignal, onConnected: () => void): Promise<void> {
     const { agentId, hasJoined, client, groups, changes, onSkipped, log } = this.#options
     const cursor = await this.#cursor()
-    const stream = await client.events(cursor, randomUUID(), this.#stopped.signal)
+    const stream = await client.events(cursor, randomUUID(), AbortSignal.any([this.#stopped.signal, lost]))
     onConnected()
     this.#isConnected = true
     log.info({ agent: agentId, cursor }, 'following events')

@@ -71,7 +71,8 @@ export class FakeAgent {
   readonly #templates: readonly string[]
   readonly #server: Server
   readonly #isTls: boolean
-  readonly #streams = new Set<ServerResponse>()
+  /** Of those who follow its log. */
+  readonly streams = new Set<ServerResponse>()
   readonly #upgraded = new Set<Duplex>()
 
   private constructor({
@@ -120,7 +121,7 @@ export class FakeAgent {
 
   /** Breaks the log's streams. Everything else continues. */
   cutStreams(): void {
-    for (const stream of this.#streams) stream.destroy()
+    for (const stream of this.streams) stream.destroy()
   }
 
   /** Appends a record to the log and sends it to the followers. */
@@ -144,7 +145,7 @@ export class FakeAgent {
     this.state.records.push(record)
     const status = STATUS_AFTER[type] ?? sandbox?.status
     if (sandbox && status) this.state.sandboxes.set(sandboxId, { ...sandbox, status, last_seq: seq })
-    for (const stream of this.#streams) stream.write(frame(record))
+    for (const stream of this.streams) stream.write(frame(record))
     return record
   }
 
@@ -293,7 +294,7 @@ export class FakeAgent {
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
     response.write(': open\n\n')
     for (const record of this.state.records.slice(after)) response.write(frame(record))
-    this.#streams.add(response)
-    response.once('close', () => this.#streams.delete(response))
+    this.streams.add(response)
+    response.once('close', () => this.streams.delete(response))
   }
 }

@@ -8,6 +8,12 @@ const LEASE_MS = 30_000
 /** Renewals that fit into one lease. */
 const RENEWALS = 6
 
+/** All locks of one connection. */
+export interface HeldLocks {
+  /** Aborts when the connection has ended. */
+  readonly lost: AbortSignal
+}
+
 /**
  * Tells the control processes of one database apart.
  *
@@ -18,8 +24,8 @@ const RENEWALS = 6
  * so other processes can see whether its creator is alive. The same connection holds the locks by which only one
  * process at a time follows an agent.
  *
- * When the connection breaks, all its locks are lost, and the process connects again with a new number. Work that runs
- * under a lost lock may be done twice, but stays correct: the cursor, not the lock, guarantees that each record is
+ * When the connection breaks, all its locks are lost, and the process connects again with a new number. Work that still
+ * runs under a lost lock may be done twice, but stays correct: the cursor, not the lock, guarantees that each record is
  * applied once.
  */
 export class ProcessLock {
@@ -31,6 +37,7 @@ export class ProcessLock {
   readonly #leaseMs: number
   readonly #stopped = new AbortController()
   #client: Client | null = null
+  #held: HeldLocks | null = null
   #number = 0
   /** Settles when the connection is free for the next statement. */
   #free: Promise<unknown> = Promise.resolve()
@@ -52,11 +59,11 @@ export class ProcessLock {
   }
 
   /**
-   * Stands for the connection that holds the locks; `null` while there is none. A restored database may give a process
-   * the number that it had before, so only this tells whether it held its locks all the time.
+   * The locks; `null` while there are none. A restored database may give a process the number that it had before, so
+   * only this object tells whether it held its locks all the time.
    */
-  get held(): object | null {
-    return this.#client
+  get held(): HeldLocks | null {
+    return this.#held
   }
 
   /** Whether this process may follow the agent now. It may until {@link stopLeading}, or until the connection ends. */
@@ -104,6 +111,8 @@ export class ProcessLock {
     )
     this.#number = rows[0].number
     this.#client = client
+    const lost = new AbortController()
+    this.#held = { lost: lost.signal }
     const end = () => void client.end().catch(() => undefined)
     let isRenewing = false
     // One at a time, and none after a failure: it waits for the statements before it, which renew the lease as well. All
@@ -118,6 +127,8 @@ export class ProcessLock {
     client.once('end', () => {
       clearInterval(renewing)
       this.#client = null
+      this.#held = null
+      lost.abort(new Error('the process has lost its locks'))
       if (!this.#stopped.signal.aborted) void this.#reconnect()
     })
   }

@@ -18,27 +18,27 @@ const RATE_SECONDS = 8
 const SCALE = 5
 const BRANCH_MIB = Number(process.env['OFFSHOOT_BENCH_BRANCH_MIB'] ?? 1024)
 
-async function create(offshoot: Offshoot): Promise<Database> {
+export async function createDatabase(offshoot: Offshoot): Promise<Database> {
   const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
   if (status !== 201) throw new Error(`create answered ${status}: ${text}`)
   return body as Database
 }
 
-async function remove(offshoot: Offshoot, { id }: Database): Promise<void> {
+export async function removeDatabase(offshoot: Offshoot, { id }: Database): Promise<void> {
   const { status, text } = await offshoot.request('DELETE', `/v1/databases/${id}`)
   if (status !== 204) throw new Error(`delete answered ${status}: ${text}`)
 }
 
 async function withDatabase<T>(offshoot: Offshoot, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = await create(offshoot)
+  const database = await createDatabase(offshoot)
   try {
     return await work(database)
   } finally {
-    await remove(offshoot, database)
+    await removeDatabase(offshoot, database)
   }
 }
 
-async function selectOne({ connection_url: url }: Database): Promise<void> {
+export async function selectOne({ connection_url: url }: Database): Promise<void> {
   if ((await value(url, 'select 1')) !== 1) throw new Error('select 1 gave something else')
 }
 
@@ -50,11 +50,11 @@ export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
   const [made, floor, wake, machine] = [new Samples(), new Samples(), new Samples(), new Samples()]
   for (const _ of rounds(10, 30_000)) {
     const database = await made.time(async () => {
-      const each = await create(offshoot)
+      const each = await createDatabase(offshoot)
       await selectOne(each)
       return each
     })
-    if (database) await remove(offshoot, database)
+    if (database) await removeDatabase(offshoot, database)
     const sandbox = await floor.time(async () => offshoot.create({ template: 'base' }))
     if (sandbox) await offshoot.delete(sandbox.id)
   }
@@ -94,7 +94,7 @@ export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
       return body as Database
     })
     pause.add(await lastPauseMs(offshoot, parent.id))
-    if (made) await remove(offshoot, made)
+    if (made) await removeDatabase(offshoot, made)
   }
   await withDatabase(offshoot, async (parent) => {
     await fill(parent, BRANCH_MIB)

@@ -1,27 +1,20 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { QmpClient } from '@offshoot/qmp/client'
 import { Offshoot } from '../tests/setup/offshoot.ts'
+import { hasSpare } from '../tests/setup/spares.ts'
 import { until } from '../tests/setup/until.ts'
 import { BaselineVm } from './baseline-vm.ts'
 import { hold } from './cleanup.ts'
+import { createDatabase, removeDatabase, selectOne } from './database-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
 const TEMPLATE = 'base'
+const DATABASE_TEMPLATE = 'postgres-16'
 const WITHIN_MS = 60_000
 /** After these, the pool makes a zygote (`pool.ts`). */
 const CREATES_FOR_ZYGOTE = 3
-
-/** Whether the warm pool has a VM; `copy`: one that is a copy of a zygote. */
-async function isReady(offshoot: Offshoot, kind: 'any' | 'copy' = 'any'): Promise<boolean> {
-  const config = await readFile(join(offshoot.dataDir, 'config/agent.json'), 'utf8')
-  const { listen } = JSON.parse(config) as { listen: { port: number } }
-  const text = await (await fetch(`http://127.0.0.1:${listen.port}/metrics`)).text()
-  const name = kind === 'copy' ? 'offshoot_agent_zygote_copies' : 'offshoot_agent_spares'
-  return new RegExp(`^${name}\\{template="${TEMPLATE}"\\} [1-9]`, 'm').test(text)
-}
 
 /** Resumes a stopped guest and waits for its answer. */
 async function continueByHand(vm: BaselineVm, qmp: QmpClient, samples: Samples): Promise<void> {
@@ -44,7 +37,7 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
     const deadline = Deadline.after(WITHIN_MS, 'create_pool')
     const qmp = await QmpClient.connect(join(baseline.folder, 'qmp.sock'), deadline)
     for (const _round of rounds(n)) {
-      await until('a guest that waits', async () => isReady(offshoot), WITHIN_MS)
+      await until('a guest that waits', async () => hasSpare(offshoot, TEMPLATE), WITHIN_MS)
       const made = await create.time(async () => {
         const sandbox = await offshoot.create({ template: TEMPLATE })
         if (sandbox['boot_mode'] !== 'pool') throw new Error(`made by ${String(sandbox['boot_mode'])}`)
@@ -93,6 +86,34 @@ export async function firstCommandsFromPool(_others: Offshoot, n = 40): Promise<
   return { first_exec_pool: first.figure('ms', firstFloor.p50), node_v_pool: node.figure('ms', nodeFloor.p50) }
 }
 
+/**
+ * From the POST of a database to its first row, with a VM in the warm pool. Floor: the first row of another connection.
+ */
+export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Record<string, Figure>> {
+  const env = { OFFSHOOT_POOL_MIB: '512' }
+  const offshoot = Offshoot.prepare('bench-database-pool', { templates: [DATABASE_TEMPLATE], env })
+  const release = hold(async () => offshoot.destroy())
+  const [made, floor] = [new Samples(), new Samples()]
+  try {
+    await offshoot.up()
+    await removeDatabase(offshoot, await createDatabase(offshoot))
+    for (const _round of rounds(n, 90_000)) {
+      await until('a guest that waits', async () => hasSpare(offshoot, DATABASE_TEMPLATE), WITHIN_MS)
+      const database = await made.time(async () => {
+        const each = await createDatabase(offshoot)
+        await selectOne(each)
+        return each
+      })
+      if (database === null) continue
+      await floor.time(async () => selectOne(database))
+      await removeDatabase(offshoot, database)
+    }
+  } finally {
+    await release()
+  }
+  return { db_create_pool: made.figure('ms', floor.p50) }
+}
+
 async function untilCopy(offshoot: Offshoot): Promise<void> {
-  await until('a copy that waits', async () => isReady(offshoot, 'copy'), WITHIN_MS)
+  await until('a copy that waits', async () => hasSpare(offshoot, TEMPLATE, 'copy'), WITHIN_MS)
 }

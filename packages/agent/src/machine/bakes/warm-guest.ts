@@ -14,6 +14,7 @@ const FAMILIAR = [
   ['node', '-e', 'console.log(process.version)'],
   ['python3', '-B', '-c', 'print(1)'],
   ['git', '--version'],
+  ['/usr/local/lib/offshoot-postgres/warm', '2'],
 ] as const
 
 /**

@@ -72,9 +72,19 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
       },
       deadline,
     )
-    await orKill(vm, stopHeld(vm, deadline))
+    await orKill(vm, warmAndStop(host, seed, vm, deadline))
     return { seed, slot, folder, vm, memoryMib: await unsharedMemoryMib(vm.process.pid), isCopy: false }
   })
+}
+
+/**
+ * Stops a spare. One that cannot be a copy of a zygote, because it is durable, first runs what its users run first: QEMU has
+ * translated that then.
+ */
+async function warmAndStop({ platform }: Host, { manifest }: Seed, vm: Vm, deadline: Deadline): Promise<void> {
+  const isEmulated = platform.machines.of(manifest).accelerator === 'tcg'
+  if (manifest.durable && isEmulated) await runFamiliarPrograms(await vm.link(deadline), deadline)
+  await stopHeld(vm, deadline)
 }
 
 /**

@@ -22,7 +22,7 @@ import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
-import { createFromPool, firstCommandsFromPool } from './pool-benches.ts'
+import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
@@ -34,6 +34,7 @@ import { sshFirstPrompt, sshThroughput } from './ssh-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { diskOf, templateBuild } from './template-benches.ts'
 import { templateToNewHost } from './template-move-bench.ts'
+import { traces } from './trace-bench.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 
@@ -132,6 +133,7 @@ export const benches: readonly Bench[] = [
     isStandalone: true,
     isOnRequest: true,
   },
+  { names: ['traces'], run: async () => traces(), withinMs: 2 * BENCH_MS, isStandalone: true, isOnRequest: true },
   {
     names: ['failover_to_serving_s', 'drain_app_s'],
     run: async () => failover(),
@@ -161,6 +163,7 @@ export const benches: readonly Bench[] = [
   { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['app_scale_out'], run: appScaleOut },
   { names: ['db_create', 'db_wake'], run: databaseLife },
+  { names: ['db_create_pool'], run: databaseFromPool },
   { names: ['db_branch', 'db_branch_parent_pause_ms'], run: databaseBranch },
   { names: ['db_connect'], run: databaseConnections },
   { names: ['db_tps'], run: databaseRate },

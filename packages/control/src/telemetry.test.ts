@@ -73,7 +73,9 @@ describe('traces', () => {
         'http.response.status_code': 200,
       },
     })
-    const asked = await eventually(() => receiver.spans.find(({ parent }) => parent === span.id))
+    const asked = await eventually(() =>
+      receiver.spans.find(({ parent, name }) => parent === span.id && name === 'POST'),
+    )
     expect(asked).toMatchObject({ kind: CLIENT, trace: TRACE, attributes: { 'http.response.status_code': 200 } })
     expect(sent).toBe(`00-${TRACE}-${asked.id}-01`)
   })
@@ -97,6 +99,16 @@ describe('traces', () => {
       expect(trace).toMatch(/^[0-9a-f]{32}$/)
       expect(trace).not.toBe(TRACE)
     }
+  })
+
+  it('show each statement by its name, without its values', async () => {
+    await send('GET', `/v1/sandboxes/${id}`, 'statements')
+    const { id: parent } = await served('statements')
+    const found = receiver.spans.filter((span) => span.parent === parent)
+    expect(found).not.toEqual([])
+    for (const { kind, name, attributes } of found)
+      expect([kind, attributes]).toEqual([CLIENT, { 'db.system.name': 'postgresql', 'db.query.summary': name }])
+    expect(JSON.stringify(found)).not.toContain(id)
   })
 
   it('are not made for a caller who does not want to be sampled', async () => {

@@ -7,7 +7,7 @@ import {
   GuestProtocolError,
 } from '@offshoot/contract/guest-frame'
 import type { Deadline } from '@offshoot/kit/deadline'
-import { startGuestSpan } from '@offshoot/kit/otlp/telemetry'
+import { startGuestSpan, traceGuest } from '@offshoot/kit/otlp/telemetry'
 import type { GuestAttachment } from './guest-attachment.ts'
 import { encodeBuiltin, encodeCommand, type GuestCommand } from './guest-command.ts'
 import { GuestFiles, type RunBuiltin } from './guest-files.ts'
@@ -101,7 +101,7 @@ export class GuestLink {
    * @throws GuestRequestError ETIMEDOUT: the guest is not held; DeadlineExceeded: it may be held; GuestLinkLost
    */
   async hold(deadline: Deadline): Promise<void> {
-    await this.#holdGate.hold(deadline)
+    await traceGuest('hold', () => this.#holdGate.hold(deadline))
   }
 
   /**
@@ -121,7 +121,8 @@ export class GuestLink {
 
   /** Sets clock and entropy of a guest, and ends its hold if it is held. @throws as refresh */
   async release(release: GuestRelease, deadline: Deadline): Promise<void> {
-    await this.#holdGate.release(FrameType.release, FrameType.released, encodeRelease(release), deadline)
+    const payload = encodeRelease(release)
+    await traceGuest('release', () => this.#holdGate.release(FrameType.release, FrameType.released, payload, deadline))
   }
 
   /**
@@ -254,17 +255,11 @@ export class GuestLink {
     return this.#holdGate.runWhenOpen(() => this.#connection.open(firstFrame, make), deadline)
   }
 
-  async #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0) {
+  #ask(type: number, answerType: number, payload: Uint8Array, deadline: Deadline, flags = 0): Promise<Uint8Array> {
     const firstFrame: FirstFrame = (id) => encodeMessage(type, id, payload, flags)
-    const span = startGuestSpan(FRAME_NAMES.get(type) ?? '')
-    try {
+    return traceGuest(FRAME_NAMES.get(type) ?? '', async () => {
       const request = await this.#openWhenReleased(firstFrame, () => new LinkRequest(answerType), deadline)
-      return await deadline.race(request.answered)
-    } catch (error) {
-      span?.fail(error)
-      throw error
-    } finally {
-      span?.end()
-    }
+      return deadline.race(request.answered)
+    })
   }
 }

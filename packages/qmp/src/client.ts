@@ -1,6 +1,7 @@
 import { connect as connectSocket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import type { Commands, CommandName } from './commands.ts'
 import { LineTransport } from './line-transport.ts'
 import { parseMessage, type QmpEvent, type QmpMessage } from './message.ts'
@@ -80,9 +81,9 @@ export class QmpClient {
     deadline: Deadline,
   ): Promise<Commands[Name]['return']> {
     deadline.throwIfOver()
-    return (await deadline
-      .within(ANSWER_MS, `QEMU answering ${command}`)
-      .race(this.#send(command, args))) as Commands[Name]['return']
+    const answer = deadline.within(ANSWER_MS, `QEMU answering ${command}`)
+    const send = () => answer.race(this.#send(command, args))
+    return (await traceStep(`QMP ${command}`, send)) as Commands[Name]['return']
   }
 
   /** Calls `listener` for every later event. Returns a function that removes the listener. */

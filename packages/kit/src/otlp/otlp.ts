@@ -8,6 +8,7 @@ import {
   ROOT_CONTEXT,
   type Span,
   SpanKind,
+  type SpanOptions,
   SpanStatusCode,
   trace,
   type Tracer,
@@ -217,6 +218,33 @@ export class Otlp {
     return this.#start(`guest ${operation}`, SpanKind.CLIENT, {})
   }
 
+  step<T>(name: string, step: () => Promise<T>): Promise<T> {
+    return this.#within(name, { kind: SpanKind.INTERNAL }, step)
+  }
+
+  guest<T>(operation: string, ask: () => Promise<T>): Promise<T> {
+    return this.#within(`guest ${operation}`, { kind: SpanKind.CLIENT }, ask)
+  }
+
+  statement<T>(name: string, query: () => Promise<T>): Promise<T> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name }
+    return this.#within(name, { kind: SpanKind.CLIENT, attributes }, query)
+  }
+
+  async #within<T>(name: string, options: SpanOptions, run: () => Promise<T>): Promise<T> {
+    const parent = this.#active.getStore()
+    if (parent === undefined) return run()
+    const span = this.#tracer.startSpan(name, options, parent)
+    try {
+      return await this.#active.run(trace.setSpan(parent, span), run)
+    } catch (error) {
+      setError(span, nameOf(error))
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+
   activeHeaders(): Record<string, string> | undefined {
     const context = this.#active.getStore()
     return context === undefined ? undefined : this.#headersOf(context)
@@ -235,8 +263,7 @@ export class Otlp {
     return {
       headers: this.#headersOf(trace.setSpan(parent, span)),
       answered: (status) => setStatus(span, status, 400),
-      // Not the message, which may contain data of a tenant.
-      fail: (error) => setError(span, error instanceof Error ? error.name : 'unknown'),
+      fail: (error) => setError(span, nameOf(error)),
       end: () => span.end(),
     }
   }
@@ -253,6 +280,9 @@ function setStatus(span: Span, status: number, failsFrom: number): void {
   span.setAttribute('http.response.status_code', status)
   if (status >= failsFrom) setError(span, String(status))
 }
+
+/** Not the message, which may contain data of a tenant. */
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown')
 
 function setError(span: Span, type: string): void {
   span.setAttribute('error.type', type)

@@ -9,6 +9,8 @@ import {
   startTelemetry,
   type Telemetry,
   traceHeaders,
+  traceStatement,
+  traceStep,
 } from './telemetry.ts'
 import { attributesOf, OtlpReceiver } from '../test/otlp-receiver.ts'
 
@@ -101,6 +103,32 @@ it.each([
   await started?.stop()
   expect(receiver.spans.map(({ name }) => name)).toEqual(names)
   expect(sent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-${flags}$`))
+})
+
+const nested = () => traceStatement('inner', failing).catch(() => 'recovered')
+const failing = async () => {
+  throw new RangeError('top-secret')
+}
+
+it('makes spans of steps and statements below the span that is active', async () => {
+  const started = await start()
+  let done: Promise<unknown> | undefined
+  serve({}, () => {
+    done = traceStep('outer', nested)
+  })
+  expect(await done).toBe('recovered')
+  expect(await traceStep('outside of a request', async () => 1)).toBe(1)
+  await started?.stop()
+  const byName = new Map(receiver.spans.map((span) => [span.name, span]))
+  expect([...byName.keys()].toSorted()).toEqual(['GET', 'inner', 'outer'])
+  expect(byName.get('outer')).toMatchObject({ parent: byName.get('GET')?.id, kind: 1, isError: false })
+  expect(byName.get('inner')).toMatchObject({
+    parent: byName.get('outer')?.id,
+    kind: 3,
+    isError: true,
+    attributes: { 'db.system.name': 'postgresql', 'db.query.summary': 'inner', 'error.type': 'RangeError' },
+  })
+  expect(JSON.stringify(receiver.spans)).not.toContain('top-secret')
 })
 
 it('exports log lines with the ids of their span, and writes them to standard output', async () => {

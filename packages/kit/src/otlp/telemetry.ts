@@ -74,9 +74,27 @@ export function startClientSpan(method: string, server: ServerAttributes): Trace
   return running?.startClientSpan(method, server)
 }
 
-/** Begins a span for a request to a guest. As {@link startClientSpan}. */
+/** Begins a span for a command in a guest, which may last longer than the request. As {@link startClientSpan}. */
 export function startGuestSpan(operation: string): TraceSpan | undefined {
   return running?.startGuestSpan(operation)
+}
+
+/**
+ * Runs a step of the active request inside a span of its own, below which the step's own calls appear. Outside of a
+ * traced request, it only runs the step.
+ */
+export function traceStep<T>(name: string, step: () => Promise<T>): Promise<T> {
+  return running === undefined ? step() : running.step(name, step)
+}
+
+/** The same for a request to a guest. */
+export function traceGuest<T>(operation: string, ask: () => Promise<T>): Promise<T> {
+  return running === undefined ? ask() : running.guest(operation, ask)
+}
+
+/** The same for a statement of this name. */
+export function traceStatement<T>(name: string, query: () => Promise<T>): Promise<T> {
+  return running === undefined ? query() : running.statement(name, query)
 }
 
 /** Headers that make a server continue the active trace; `undefined` outside of a traced request. */

@@ -14,6 +14,7 @@ message Resource { repeated KeyValue attributes = 1; }
 message Status { int32 code = 3; }
 message Span {
   bytes trace_id = 1; bytes span_id = 2; bytes parent_span_id = 4; string name = 5; int32 kind = 6;
+  fixed64 start_time_unix_nano = 7; fixed64 end_time_unix_nano = 8;
   repeated KeyValue attributes = 9; Status status = 15;
 }
 message ScopeSpans { repeated Span spans = 2; }
@@ -53,8 +54,11 @@ export interface ReceivedSpan {
   /** Empty for the root of a trace. */
   readonly parent: string
   readonly name: string
-  /** 2: server, 3: client. */
+  /** 1: internal, 2: server, 3: client. */
   readonly kind: number
+  /** Milliseconds since 1970. */
+  readonly beganAt: number
+  readonly endedAt: number
   readonly attributes: Readonly<Record<string, unknown>>
   readonly isError: boolean
 }
@@ -134,6 +138,8 @@ function readSpans(body: Buffer): ReceivedSpan[] {
         parent: hex(span.parentSpanId),
         name: span.name,
         kind: span.kind,
+        beganAt: span.startTimeUnixNano / 1e6,
+        endedAt: span.endTimeUnixNano / 1e6,
         attributes: attributesOf(span.attributes),
         isError: span.status?.code === 2,
       })),

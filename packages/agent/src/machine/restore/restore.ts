@@ -2,6 +2,7 @@ import { chmod, copyFile, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { GuestLinkLost, GuestUnavailable } from '@offshoot/guest-link/guest-link-error'
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
@@ -80,9 +81,9 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   vm.obeysLease = launched.isJailed && confinement.lease != null
   try {
     // When the monitor answers, QEMU has created its sockets: the agent need not poll for them.
-    await vm.qmp.ready(deadline)
+    await traceStep('start of QEMU', () => vm.qmp.ready(deadline))
     if (greet === null) await untilLoaded(vm, deadline)
-    else await greet(vm, deadline)
+    else await traceStep('greeting of the guest', () => greet(vm, deadline))
     return vm
   } catch (error) {
     const cause = await explainFailure(vm, error)

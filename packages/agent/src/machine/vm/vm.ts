@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { GuestUnavailable } from '@offshoot/guest-link/guest-link-error'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
@@ -131,7 +132,7 @@ export class Vm {
   /** Kills QEMU. Nothing of the VM needs a flush. */
   async kill(deadline: Deadline): Promise<void> {
     signalProcess(this.process, 'SIGKILL')
-    await deadline.race(this.ended)
+    await traceStep('end of QEMU', () => deadline.race(this.ended))
     await this.detach()
   }
 

@@ -1,6 +1,7 @@
 import { removeTree } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { mayEndBake, sweepBakesSoon } from '../cleanup/sweep-bakes.ts'
 import { announce, type Host } from '../model/host.ts'
 import { MANIFEST } from '../../store/sandboxes/manifest.ts'
@@ -33,7 +34,9 @@ async function remove(host: Host, sandbox: Sandbox): Promise<void> {
   if (vm !== null) await syncVolumes(host, sandbox, vm)
   sandbox.manifest = { ...sandbox.manifest, status: 'deleting' }
   // A rename needs no disk space, and a power cut cannot empty the manifest.
-  await host.store.ledger.strike(join(host.store.dir.sandbox(sandbox.id), MANIFEST))
+  await traceStep('strike of the manifest', () =>
+    host.store.ledger.strike(join(host.store.dir.sandbox(sandbox.id), MANIFEST)),
+  )
   sandbox.vm = null
   const ended = vm?.kill(Deadline.after(KILL_MS, `end of ${sandbox.id}`))
   // A killed QEMU needs milliseconds to end, and makes no more files. What cannot be removed yet goes after its end.
@@ -62,5 +65,6 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
 }
 
 async function removeLargeFiles({ store: { dir } }: Host, { id }: Sandbox): Promise<void> {
-  await Promise.all([dir.vm(id), dir.hibernation(id), dir.memoryBase(id)].map(removeTree))
+  const folders = [dir.vm(id), dir.hibernation(id), dir.memoryBase(id)]
+  await traceStep('removal of large files', () => Promise.all(folders.map(removeTree)))
 }

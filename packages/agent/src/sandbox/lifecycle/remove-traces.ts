@@ -1,3 +1,4 @@
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { NO_SLOT } from '../../machine/slots/slots.ts'
@@ -9,7 +10,8 @@ export async function removeTraces(
   sandbox: Sandbox,
   reason = 'it was deleted, or its create never succeeded',
 ): Promise<void> {
-  await forget(host, sandbox, (folder) => host.store.ledger.discardInBackground('sandbox', folder, reason))
+  const discard = (folder: string) => host.store.ledger.discardInBackground('sandbox', folder, reason)
+  await traceStep('removal of traces', () => forget(host, sandbox, discard))
 }
 
 /** The same, but its folder goes to quarantine. */

@@ -30,6 +30,7 @@ import type { BakeContents } from '../../store/bakes/bake-content.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox, Wake } from './sandbox.ts'
 import type { Slots } from '../../machine/slots/slots.ts'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import type { Semaphore } from '@offshoot/kit/semaphore'
 
 /** The services that operations on sandboxes use. */
@@ -109,5 +110,6 @@ export async function announce(
   { id, workspaceId, events }: Pick<Sandbox, 'id' | 'workspaceId' | 'events'>,
   draft: Pick<EventDraft, 'type' | 'message' | 'metadata'>,
 ): Promise<void> {
-  events.add(await store.events.append({ ...draft, sandboxId: id, workspaceId }))
+  const append = () => store.events.append({ ...draft, sandboxId: id, workspaceId })
+  events.add(await traceStep(`log ${draft.type}`, append))
 }

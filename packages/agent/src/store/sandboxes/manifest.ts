@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { agentMove } from '@offshoot/contract/agent-move'
 import { bootMode, egress, visibility } from '@offshoot/contract/sandbox'
 import { sandboxLimits } from '@offshoot/contract/sandbox-limits'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import { z } from 'zod'
 import { layerId } from '../disks/layer-id.ts'
@@ -94,7 +95,7 @@ const manifest = z.object({
 export type Manifest = z.infer<typeof manifest>
 
 export async function writeManifest(folder: string, content: Manifest): Promise<void> {
-  await writeFileDurably(join(folder, MANIFEST), format(content))
+  await traceStep('write manifest', () => writeFileDurably(join(folder, MANIFEST), format(content)))
 }
 
 /**
@@ -159,8 +160,10 @@ async function syncAndClose(file: FileHandle): Promise<void> {
 /** Replaces the manifest without waiting for the disk: a power cut may empty the file. */
 async function writeManifestQuickly(folder: string, content: Manifest): Promise<void> {
   const beside = join(folder, `${MANIFEST}.new`)
-  await writeFile(beside, format(content), { mode: 0o600 })
-  await rename(beside, join(folder, MANIFEST))
+  await traceStep('write manifest', async () => {
+    await writeFile(beside, format(content), { mode: 0o600 })
+    await rename(beside, join(folder, MANIFEST))
+  })
 }
 
 /**

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { databaseUser } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
 import { Deadline } from '@offshoot/kit/deadline'
+import { traceStatement } from '@offshoot/kit/otlp/telemetry'
 import pg from 'pg'
 import type { Fleet } from '../../fleet/fleet.ts'
 import { scramVerifier, type Secrets } from './model/secrets.ts'
@@ -63,14 +64,15 @@ interface ClaimStatements {
  * interruption, and views where a function will do.
  */
 async function claimBy(client: pg.Client, { prepare, rename, identify, endOthers }: ClaimStatements): Promise<void> {
-  await client.query(prepare)
+  await traceStatement('prepare-claim', () => client.query(prepare))
   try {
-    await client.query(`begin; ${rename === null ? '' : `${rename}; `}${identify}; commit`)
+    const claim = `begin; ${rename === null ? '' : `${rename}; `}${identify}; commit`
+    await traceStatement('claim-database', () => client.query(claim))
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || !NAMED_ALREADY.has(error.code)) throw error
     await client.query(`rollback; begin; ${identify}; commit`)
   }
-  await client.query(endOthers)
+  await traceStatement('end-other-connections', () => client.query(endOthers))
 }
 
 /** The password verifiers must not appear in the server's log or in its statement statistics. */

@@ -1,3 +1,4 @@
+import { traceStatement } from '@offshoot/kit/otlp/telemetry'
 import type pg from 'pg'
 
 /** Runs a statement: the pool, or one connection inside a transaction. */
@@ -25,8 +26,8 @@ export function statement<Row, Values extends readonly unknown[]>(
   { notNull = [] }: { readonly notNull?: readonly (keyof Row & string)[] } = {},
 ): Statement<Row, Values> {
   const run = async (on: Queryable, ...values: Values): Promise<Row[]> => {
-    const result = await (on as pg.Pool).query({ name: statementName, text, values: [...values] })
-    return result.rows as Row[]
+    const query = () => (on as pg.Pool).query({ name: statementName, text, values: [...values] })
+    return (await traceStatement(statementName, query)).rows as Row[]
   }
   return Object.assign(run, { statementName, text, notNull })
 }

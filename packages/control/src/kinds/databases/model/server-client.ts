@@ -1,5 +1,6 @@
 import { DATABASE_NAME } from '@offshoot/contract/database'
 import { ApiError } from '@offshoot/contract/errors'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import pg from 'pg'
 import type { Fleet } from '../../../fleet/fleet.ts'
 import { type Reached, Tunnel } from './tunnel.ts'
@@ -38,7 +39,7 @@ export async function withClient<T>(config: pg.ClientConfig, work: (client: pg.C
   const client = new pg.Client(config)
   client.on('error', () => undefined)
   try {
-    await client.connect()
+    await traceStep('connect to the database', () => client.connect())
     return await work(client)
   } catch (error) {
     throw isSaid(error) ? error : new ApiError('agentUnreachable', {}, { cause: error })

@@ -6,7 +6,10 @@ import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/gue
 import type { NetworkKind } from '../vm/machine.ts'
 
 const MAX_OUTPUT_BYTES = 4096
-/** What sandboxes run first, if the image has it. None of it writes a file, or runs what an image's profile names. */
+/**
+ * What sandboxes and databases run first, if the image has it. None of it leaves anything that users can see, or runs what an
+ * image's profile names.
+ */
 const FAMILIAR = [
   ['/bin/sh', '-c', 'cat; sync'],
   ['/bin/bash', '--noprofile', '--norc', '-ic', ':'],

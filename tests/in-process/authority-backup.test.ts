@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 /** Control's machine is lost while the authority of the fleet is being replaced. A host remains. */
 import { X509Certificate } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { spawn } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { identifyProcess } from '@offshoot/kit/process-identity'
@@ -129,7 +129,7 @@ describe('a host that no longer provides TAPs', () => {
 })
 
 describe('a host that provides no TAPs', () => {
-  it('runs guests without egress, and reports it', { tags: ['long'] }, async () => {
+  it('runs guests without egress, and reports it', async () => {
     const bare = await TestWorld.create({}, ['setpriv', '--bounding-set=-net_admin'])
     try {
       await bare.agent.start()

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { randomUUID } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -85,7 +85,7 @@ describe('a template that another host gets', () => {
     await removed(away, id)
   })
 
-  it('continues there from the memory that it has', { tags: ['long'] }, async () => {
+  it('continues there from the memory that it has', async () => {
     const { home, away } = agents()
     const withMemory = await built(home, true)
     const moving = await exportedTemplate(home, withMemory)
@@ -101,7 +101,7 @@ describe('a template that another host gets', () => {
     }
   })
 
-  it('is refused if it is damaged or foreign, or cannot be baked', { tags: ['faults'] }, async () => {
+  it('is refused if it is damaged or foreign, or cannot be baked', async () => {
     const { away } = agents()
     const half = stream.subarray(0, stream.length / 2)
     const flipped = Buffer.from(stream)
@@ -131,7 +131,7 @@ describe('a template that another host gets', () => {
     await eventually('nothing is left', async () => (await remains(away, id)).length === 0)
   })
 
-  it('is there completely or not at all if it is interrupted', { tags: ['faults'] }, async () => {
+  it('is there completely or not at all if it is interrupted', async () => {
     const { away } = agents()
     const half = stream.subarray(0, stream.length / 2)
     const arriving = join(away.dataDir, 'arrivals')

@@ -95,7 +95,7 @@ describe('a database on a host whose lease has ended', () => {
     expect(await owner()).toBe(lost.other.state.agentId)
   })
 
-  it('keeps its host without a lease while that cannot read its record', async () => {
+  it('keeps its host without a lease while that cannot read its record', { tags: ['long'] }, async () => {
     await lost.storeBackup()
     await lost.home.kill()
     await lost.recovered()

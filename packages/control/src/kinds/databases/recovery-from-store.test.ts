@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { copySettings } from '../../test/copy-settings.ts'
 import { DatabaseToLose, HISTORY, RecoveredServer, WHOLE_HISTORY } from '../../test/database-to-lose.ts'
@@ -45,7 +45,7 @@ describe('a lost database whose backups only the object store has', () => {
     expect(await gauge()).not.toBe('1')
   })
 
-  it('comes back from an older one that the host has if nobody can give the newest', { tags: ['long'] }, async () => {
+  it('comes back from an older one that the host has if nobody can give the newest', async () => {
     const older = await lost.backUp()
     await lost.harness.pool.query(`update database_backups set taken_at = taken_at - interval '1 minute'`)
     const newer = await lost.storeBackup()
@@ -60,23 +60,19 @@ describe('a lost database whose backups only the object store has', () => {
   it.each([
     ['is missing', 'an object is missing', () => undefined],
     ['is damaged', 'the object store', (key: string) => void lost.s3.objects.set(key, Buffer.alloc(100))],
-  ])(
-    'comes back from an older one if an object of the newest %s',
-    { tags: ['long'] },
-    async (_what, reason, damage) => {
-      const older = await lost.storeBackup(120)
-      const newer = await lost.storeBackup()
-      for (const key of (await lost.dropObjects(newer)).keys()) damage(key)
-      lost.recovers(0, WHOLE_HISTORY)
-      await lost.remove()
-      await lost.tried(reason)
-      await lost.again()
-      await lost.recovered()
-      expect(await used()).toEqual([newer, older])
-    },
-  )
+  ])('comes back from an older one if an object of the newest %s', async (_what, reason, damage) => {
+    const older = await lost.storeBackup(120)
+    const newer = await lost.storeBackup()
+    for (const key of (await lost.dropObjects(newer)).keys()) damage(key)
+    lost.recovers(0, WHOLE_HISTORY)
+    await lost.remove()
+    await lost.tried(reason)
+    await lost.again()
+    await lost.recovered()
+    expect(await used()).toEqual([newer, older])
+  })
 
-  it('waits for the newest one if the archive has a gap after the older one', { tags: ['long'] }, async () => {
+  it('waits for the newest one if the archive has a gap after the older one', async () => {
     const older = await lost.storeBackup(120)
     const newer = await lost.storeBackup()
     const dropped = await lost.dropObjects(newer)
@@ -91,20 +87,16 @@ describe('a lost database whose backups only the object store has', () => {
     expect(await used()).toEqual([newer, older, newer])
   })
 
-  it(
-    'comes back later if the store is broken, and leaves nothing of the first attempt',
-    { tags: ['long'] },
-    async () => {
-      const backup = await lost.storeBackup()
-      lost.s3.fault = 'error-500'
-      await lost.remove()
-      await lost.tried('status 500')
-      expect([lost.other.state.snapshots.has(backup), lost.other.state.sandboxes.has(lost.id)]).toEqual([false, false])
-      lost.s3.fault = 'none'
-      await lost.again()
-      await lost.recovered()
-    },
-  )
+  it('comes back later if the store is broken, and leaves nothing of the first attempt', async () => {
+    const backup = await lost.storeBackup()
+    lost.s3.fault = 'error-500'
+    await lost.remove()
+    await lost.tried('status 500')
+    expect([lost.other.state.snapshots.has(backup), lost.other.state.sandboxes.has(lost.id)]).toEqual([false, false])
+    lost.s3.fault = 'none'
+    await lost.again()
+    await lost.recovered()
+  })
 
   it('comes back although an answer is lost', async () => {
     await lost.storeBackup()
@@ -114,7 +106,7 @@ describe('a lost database whose backups only the object store has', () => {
     expect((await lost.moves()).length).toBe(1)
   })
 
-  it('comes back once if two processes can do it', { tags: ['long'] }, async () => {
+  it('comes back once if two processes can do it', async () => {
     await lost.storeBackup()
     const second = await lost.harness.control([lost.other], copySettings(lost.s3.settings))
     await lost.remove()
@@ -123,7 +115,7 @@ describe('a lost database whose backups only the object store has', () => {
     expect([imports(), (await lost.moves()).length]).toEqual([1, 1])
   })
 
-  it('comes back later if a process ends while it brings the backup', { tags: ['long'] }, async () => {
+  it('comes back later if a process ends while it brings the backup', async () => {
     await lost.storeBackup()
     const held = holdStep([lost.other], 'import-snapshot')
     await lost.remove()
@@ -155,7 +147,7 @@ describe('a lost database whose backups only the object store has', () => {
     expect(lost.other.state.snapshots.has(backup)).toBe(true)
   })
 
-  it('is not made if it is deleted while the backup is brought', { tags: ['long'] }, async () => {
+  it('is not made if it is deleted while the backup is brought', async () => {
     await lost.storeBackup()
     lost.other.onMove = async (step) => {
       if (step === 'import-snapshot') await lost.ask('DELETE')

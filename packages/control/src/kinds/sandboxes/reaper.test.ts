@@ -86,7 +86,7 @@ describe('sandboxes whose time is up', () => {
     expect((await left()).toSorted()).toEqual([persistent, making, managed].toSorted())
   })
 
-  it('are also those that are paused, hibernated or failed', { tags: ['faults'] }, async () => {
+  it('are also those that are paused, hibernated or failed', { tags: ['long'] }, async () => {
     const ids = await Promise.all(['paused', 'hibernated', 'failed'].map(() => create()))
     for (const [n, id] of ids.entries()) {
       const status = ['paused', 'hibernated', 'failed'][n]
@@ -96,7 +96,7 @@ describe('sandboxes whose time is up', () => {
     expect(await left()).toEqual([])
   })
 
-  it('are deleted when their agent is back, and after a refusal', { tags: ['faults'] }, async () => {
+  it('are deleted when their agent is back, and after a refusal', { tags: ['long'] }, async () => {
     const id = await create()
     let refusals = 0
     agent.onDelete = async () => {
@@ -163,7 +163,7 @@ describe('sandboxes whose time is up', () => {
 
   it(
     'are hibernated instead if they ask for it, each by one process, also after a restart',
-    { tags: ['faults'] },
+    { tags: ['long'] },
     async () => {
       const hibernated = (ids: readonly string[]) =>
         eventually(() => ids.every((id) => agent.state.sandboxes.get(id)?.status === 'hibernated'))

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 /** Deployments with a fault: a table whose rows name a fault and the expected outcome. */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

@@ -8,7 +8,7 @@ import { call, eventually, Harness, type RunningControl, type Tenant } from '../
 import { copySettings } from '../../../test/copy-settings.ts'
 import { OPERATOR } from '../../../test/operator.ts'
 
-describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
+describe('a snapshot with a stored copy', { tags: ['long'] }, () => {
   let harness: Harness
   let agents: FakeAgent[]
   let home: FakeAgent
@@ -96,7 +96,7 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     expect((await harness.pool.query('select from artifact_hosts')).rowCount).toBe(0)
   })
 
-  it('is used on another host after its own was removed, and is that host’s then', { tags: ['long'] }, async () => {
+  it('is used on another host after its own was removed, and is that host’s then', async () => {
     await stored()
     await kill(home)
     await retireAgent(harness.pool, home.state.agentId, null)
@@ -106,7 +106,7 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     expect(away.state.snapshots.has(id)).toBe(false)
   })
 
-  it('keeps its row when its host has lost it, and is found again', { tags: ['long'] }, async () => {
+  it('keeps its row when its host has lost it, and is found again', async () => {
     await stored()
     const kept = home.state.snapshots.get(id)
     home.state.snapshots.delete(id)
@@ -187,7 +187,7 @@ describe('a snapshot with a stored copy', { tags: ['faults'] }, () => {
     })
   })
 
-  it('shares its bake with the other copies of the workspace', { tags: ['long'] }, async () => {
+  it('shares its bake with the other copies of the workspace', async () => {
     await stored()
     const { body: other } = await create()
     await ask('POST', `/v1/sandboxes/${other.id}/snapshots`, {})

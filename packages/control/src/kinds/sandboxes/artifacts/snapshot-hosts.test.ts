@@ -90,7 +90,7 @@ describe('a snapshot on several hosts', () => {
     ])
   })
 
-  it('is deleted on every host, also on one that was away', { tags: ['faults'] }, async () => {
+  it('is deleted on every host, also on one that was away', { tags: ['long'] }, async () => {
     home.onCreate = async () => NO_ROOM
     await create()
     const { port } = away
@@ -104,7 +104,7 @@ describe('a snapshot on several hosts', () => {
     expect(await copies()).toEqual([])
   })
 
-  it('is deleted while it is brought to another host', { tags: ['faults'] }, async () => {
+  it('is deleted while it is brought to another host', { tags: ['long'] }, async () => {
     home.onCreate = async () => NO_ROOM
     const held = holdStep([away], 'import-snapshot')
     const creating = create()
@@ -126,7 +126,7 @@ describe('a snapshot on several hosts', () => {
     expect((await create()).status).toBe(201)
   })
 
-  it('is settled by what the host has if the process that brought it has died', { tags: ['faults'] }, async () => {
+  it('is settled by what the host has if the process that brought it has died', { tags: ['long'] }, async () => {
     const begin = async () =>
       harness.pool.query(
         `insert into artifact_hosts (artifact_id, agent_id, workspace_id, creator)

@@ -1,4 +1,4 @@
-/** @module-tag faults */
+/** @module-tag long */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
@@ -118,7 +118,7 @@ describe('a sandbox that moves to another host', () => {
     expect(source.requests.some(({ path }) => path.endsWith('/hibernate'))).toBe(false)
   })
 
-  it('goes to the next host if one has no room', { tags: ['long'] }, async () => {
+  it('goes to the next host if one has no room', async () => {
     const third = await FakeAgent.start()
     agents = [...agents, third]
     const wider = await harness.control(agents, OPERATOR)
@@ -139,7 +139,7 @@ describe('a sandbox that moves to another host', () => {
     expect(await hostOf()).toBe(last.to_agent)
   })
 
-  it('stays where it is if an operator removes the destination before the commit', { tags: ['long'] }, async () => {
+  it('stays where it is if an operator removes the destination before the commit', async () => {
     const held = holdStep(agents, 'import')
     await drain()
     await held.begun
@@ -166,7 +166,7 @@ describe('a sandbox that moves to another host', () => {
     await expectMoved()
   })
 
-  it('goes on when a source is back that died before the commit', { tags: ['long'] }, async () => {
+  it('goes on when a source is back that died before the commit', async () => {
     const held = holdStep(agents, 'export')
     await drain()
     await held.begun
@@ -192,7 +192,7 @@ describe('a sandbox that moves to another host', () => {
     expect(source.state.sandboxes.has(id)).toBe(false)
   })
 
-  it.each(['import', 'stay'])('can be deleted during %s, and is nowhere then', { tags: ['long'] }, async (step) => {
+  it.each(['import', 'stay'])('can be deleted during %s, and is nowhere then', async (step) => {
     const held = holdStep(agents, step)
     await drain()
     await held.begun

@@ -29,6 +29,13 @@ export async function removeDatabase(offshoot: Offshoot, { id }: Database): Prom
   if (status !== 204) throw new Error(`delete answered ${status}: ${text}`)
 }
 
+/** A new database that has answered a first query. */
+export async function answeringDatabase(offshoot: Offshoot): Promise<Database> {
+  const database = await createDatabase(offshoot)
+  await selectOne(database)
+  return database
+}
+
 async function withDatabase<T>(offshoot: Offshoot, work: (database: Database) => Promise<T>): Promise<T> {
   const database = await createDatabase(offshoot)
   try {
@@ -49,11 +56,7 @@ export async function selectOne({ connection_url: url }: Database): Promise<void
 export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
   const [made, floor, wake, machine] = [new Samples(), new Samples(), new Samples(), new Samples()]
   for (const _ of rounds(10, 30_000)) {
-    const database = await made.time(async () => {
-      const each = await createDatabase(offshoot)
-      await selectOne(each)
-      return each
-    })
+    const database = await made.time(async () => answeringDatabase(offshoot))
     if (database) await removeDatabase(offshoot, database)
     const sandbox = await floor.time(async () => offshoot.create({ template: 'base' }))
     if (sandbox) await offshoot.delete(sandbox.id)

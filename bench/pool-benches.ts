@@ -6,7 +6,7 @@ import { hasSpare } from '../tests/setup/spares.ts'
 import { until } from '../tests/setup/until.ts'
 import { BaselineVm } from './baseline-vm.ts'
 import { hold } from './cleanup.ts'
-import { createDatabase, removeDatabase, selectOne } from './database-benches.ts'
+import { answeringDatabase, createDatabase, removeDatabase, selectOne } from './database-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
@@ -99,11 +99,7 @@ export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Recor
     await removeDatabase(offshoot, await createDatabase(offshoot))
     for (const _round of rounds(n, 90_000)) {
       await until('a guest that waits', async () => hasSpare(offshoot, DATABASE_TEMPLATE), WITHIN_MS)
-      const database = await made.time(async () => {
-        const each = await createDatabase(offshoot)
-        await selectOne(each)
-        return each
-      })
+      const database = await made.time(async () => answeringDatabase(offshoot))
       if (database === null) continue
       await floor.time(async () => selectOne(database))
       await removeDatabase(offshoot, database)

@@ -26,7 +26,8 @@ interface Interval {
 
 /**
  * Where the time of a request goes: the time of each span in which none of the spans below it ran, and `client`, which
- * is what is left to the client and the sockets. Spans cost time themselves. `traces` is all requests of one sandbox.
+ * is the time that the client and the sockets take. Making spans takes time, too. `traces` is all requests of one
+ * sandbox.
  */
 export async function traces(): Promise<Record<string, Figure>> {
   const receiver = await OtlpReceiver.start()

@@ -11,7 +11,7 @@ const DRAIN_MS = 300_000
 /** Milliseconds until a host that was cut off has removed what other hosts have replaced. */
 const EMPTY_MS = 180_000
 const SERVED_MS = 180_000
-/** Milliseconds between two looks, which take CPU time from what is being made. */
+/** Milliseconds between two looks. A look takes CPU time from the hosts. */
 export const LOOK_MS = 100
 /** `lost_after_seconds`: the least that the setting allows. A part of each sample of a failover. */
 export const LOST_AFTER_SECONDS = 5
@@ -72,7 +72,7 @@ export class TwoHosts {
   /**
    * Cuts the second host off until `isServed` holds. Afterwards it waits until that host has removed what the first one
    * has replaced.
-   * @param what is served, for the error
+   * @param what names the service, for the error
    * @returns the seconds until then
    */
   async cutOffUntil(what: string, isServed: () => Promise<boolean>): Promise<number> {

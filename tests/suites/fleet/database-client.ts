@@ -151,7 +151,7 @@ export class DatabaseClient implements FleetClient {
     history.restored(this.#list, survives)
     const lost = [...this.#committedAt].filter(([value]) => !survives(value))
     for (const [value] of lost) this.#committedAt.delete(value)
-    // A second recovery may end where the first did. What was lost then does not count again.
+    // A second recovery may end where the first did, which has counted what it lost.
     const times = lost.map(([, at]) => at)
     const lostMs = times.length === 0 ? 0 : Math.max(...times) - Math.min(...times)
     history.note(`${this.#list}: complete until ${new Date(untilMs).toISOString()}, ${Math.round(lostMs)} ms are lost`)

@@ -71,7 +71,7 @@ export class FakeAgent {
   readonly #templates: readonly string[]
   readonly #server: Server
   readonly #isTls: boolean
-  /** Of those who follow its log. */
+  /** Open answers to the processes that follow its log. */
   readonly streams = new Set<ServerResponse>()
   readonly #upgraded = new Set<Duplex>()
 

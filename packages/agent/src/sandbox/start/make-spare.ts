@@ -32,9 +32,19 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
 }
 
 /** Whether spares may be copied from a zygote (native/zygote.c). Under KVM they may not, and need not: nothing is translated. */
-export function mayHaveZygote({ machines, qemus }: HostPlatform, { isTrusted, manifest }: Seed): boolean {
-  const isEmulated = machines.of(manifest).accelerator === 'tcg'
-  return isTrusted && isEmulated && !manifest.durable && qemus.current.jail !== null && process.arch === 'x64'
+export function mayHaveZygote(platform: HostPlatform, { isTrusted, manifest }: Seed): boolean {
+  const { qemus } = platform
+  return (
+    isTrusted &&
+    isEmulated(platform, manifest) &&
+    !manifest.durable &&
+    qemus.current.jail !== null &&
+    process.arch === 'x64'
+  )
+}
+
+function isEmulated({ machines }: HostPlatform, manifest: Seed['manifest']): boolean {
+  return machines.of(manifest).accelerator === 'tcg'
 }
 
 /** Makes a zygote, likewise. */
@@ -82,8 +92,7 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
  * translated that then.
  */
 async function warmAndStop({ platform }: Host, { manifest }: Seed, vm: Vm, deadline: Deadline): Promise<void> {
-  const isEmulated = platform.machines.of(manifest).accelerator === 'tcg'
-  if (manifest.durable && isEmulated) await runFamiliarPrograms(await vm.link(deadline), deadline)
+  if (manifest.durable && isEmulated(platform, manifest)) await runFamiliarPrograms(await vm.link(deadline), deadline)
   await stopHeld(vm, deadline)
 }
 

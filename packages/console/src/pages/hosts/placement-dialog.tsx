@@ -6,7 +6,7 @@ import { useOperator } from './operator-context.ts'
 
 type Workspace = RouteAnswer<'GET /v1/admin/orgs'>[number]
 
-/** Sets on which hosts control places what is new in a workspace. */
+/** Here an operator sets on which hosts control places what is new in a workspace. */
 export function PlacementDialog({
   workspace: { id, name, placement },
   onClose,

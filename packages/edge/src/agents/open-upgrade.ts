@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { sendUpgrade } from '@offshoot/kit/http-upgrades'
-import { connectToPeer, type Peer } from '@offshoot/kit/mutual-tls'
+import { connectToPeer, NoIdentity, type Peer } from '@offshoot/kit/mutual-tls'
 import { startClientSpan } from '@offshoot/kit/otlp/telemetry'
 import type { Agent } from './agent.ts'
 
@@ -37,6 +37,11 @@ export class AgentAway extends Error {
   override readonly name = 'AgentAway'
 }
 
+/** No connection was established, or the other side could not prove that it is the agent. Nothing was sent. */
+class NotConnected extends Error {
+  override readonly name = 'NotConnected'
+}
+
 /** An upgrade that an agent is asked for. */
 export interface WantedUpgrade {
   readonly path: string
@@ -66,11 +71,11 @@ export async function openUpgrade(agent: Agent, wanted: WantedUpgrade, deadline:
   }
 }
 
-/** An agent that shuts down answers 503. */
+/** An agent that shuts down answers 503, or closes the connection instead of an answer. */
 function isAway(error: unknown): boolean {
   if (error instanceof PortRefused) return error.status === 503
-  const code = (error as NodeJS.ErrnoException).code
-  return code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'EHOSTUNREACH' || code === 'ETIMEDOUT'
+  if (error instanceof NotConnected || error instanceof NoIdentity) return true
+  return (error as NodeJS.ErrnoException).code === 'ECONNRESET'
 }
 
 async function openOnce(
@@ -81,9 +86,14 @@ async function openOnce(
   const authorization = `Bearer ${await token()}`
   const span = startClientSpan('GET', server)
   const send = peer.tls === null ? httpRequest : httpsRequest
+  let isConnected = false
   const request = send(`${url}${path}`, {
     // The end of one direction must not close the other.
-    createConnection: () => connectInTime(peer, isLost ? CONNECT_TO_LOST_MS : CONNECT_MS),
+    createConnection: () =>
+      connectInTime(peer, isLost ? CONNECT_TO_LOST_MS : CONNECT_MS).once(
+        connectEvent(peer),
+        () => (isConnected = true),
+      ),
     headers: {
       connection: 'Upgrade',
       upgrade: protocol,
@@ -92,7 +102,9 @@ async function openOnce(
       ...span?.headers,
     },
   })
-  const answered = sendUpgrade(request)
+  const answered = sendUpgrade(request).catch((error: Error) => {
+    throw isConnected ? error : new NotConnected(error.message, { cause: error })
+  })
   try {
     const answer = await deadline.race(answered)
     span?.answered(answer.response.statusCode ?? 0)
@@ -115,11 +127,14 @@ async function openOnce(
 
 function connectInTime(peer: Peer, withinMs: number): Socket {
   const socket = connectToPeer(peer, { allowHalfOpen: true })
-  const late = () => socket.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }))
-  const timer = setTimeout(late, withinMs)
-  socket.once(peer.tls === null ? 'connect' : 'secureConnect', () => clearTimeout(timer))
-  socket.once('close', () => clearTimeout(timer))
+  const timer = setTimeout(() => socket.destroy(new Error(`no connection within ${withinMs} ms`)), withinMs)
+  for (const event of [connectEvent(peer), 'close']) socket.once(event, () => clearTimeout(timer))
   return socket
+}
+
+/** The event of a socket after which something can be sent. */
+function connectEvent({ tls }: Peer): string {
+  return tls === null ? 'connect' : 'secureConnect'
 }
 
 async function readRefusal(response: IncomingMessage): Promise<PortRefused> {

@@ -34,11 +34,14 @@ describe('a host that has joined', () => {
     for (const server of servers) server.close()
   })
 
+  const identityOf = async (id: string) => {
+    const key = makePrivateKey()
+    const cert = await authority.sign(await certificateRequest(key), hostName(id), 3_600)
+    return { cert, key, ca: authority.certificate }
+  }
   /** @param as the host whose name is in the certificate */
   const startHost = async (id = randomUUID(), as = id) => {
-    const key = makePrivateKey()
-    const cert = await authority.sign(await certificateRequest(key), hostName(as), 3_600)
-    const agent = await FakeAgent.start({ cert, key, ca: authority.certificate })
+    const agent = await FakeAgent.start(await identityOf(as))
     agents.push(agent)
     return { agent, host: { id, url: agent.url, secret: agent.secret } }
   }
@@ -79,6 +82,22 @@ describe('a host that has joined', () => {
     expect(await Promise.race([lost, away?.then(() => 'the other one')])).toMatchObject({ status: 502 })
     control.tellHosts(hosts.map(({ host }) => ({ ...host, is_lost: true })))
     expect(await away).toMatchObject({ status: 502 })
+  })
+
+  it('is away if another machine has its address, so its sandboxes are looked for at control', async () => {
+    const [former, heir] = [await startHost(), await startHost()]
+    const sandbox = randomUUID()
+    former.agent.add(sandbox)
+    const port = await listen(createServer((_request, response) => response.end('from the heir')))
+    const ask = () => edge.ask(port, '/', { headers: { host: edge.host(port, sandbox) } })
+    control.tellHosts([{ ...former.host, is_lost: true }, heir.host])
+    await until('the edge to follow the hosts', () => [former, heir].every(({ agent }) => agent.followers === 1))
+    await former.agent.replace(await identityOf(randomUUID()))
+    expect((await ask()).status).toBe(502)
+    heir.agent.add(sandbox)
+    control.onRelease = () => heir.agent.url
+    expect(await ask()).toMatchObject({ status: 200, body: 'from the heir' })
+    expect(former.agent.opened).toBe(0)
   })
 
   it('passes on the end of one direction, and a reset', async () => {

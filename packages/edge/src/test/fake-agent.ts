@@ -70,6 +70,13 @@ export class FakeAgent {
     await once(server, 'close')
   }
 
+  /** From now on a machine with another certificate has its address. */
+  async replace(tls: TlsIdentity): Promise<void> {
+    await this.kill()
+    this.#tls = tls
+    await this.listen()
+  }
+
   add(id: string, status?: AgentSandbox['status'], visibility?: AgentSandbox['visibility']): void {
     const before = this.sandboxes.get(id)
     const fixed = {

@@ -10,6 +10,7 @@ import { CertificateAuthority, makeAuthority } from '@offshoot/kit/x509/certific
 import { certificateRequest, makePrivateKey } from '@offshoot/kit/x509/certificate-request'
 import { call } from './http.ts'
 import { imagesDir, type Offshoot } from './offshoot.ts'
+import { losePackets, passPackets } from './packet-loss.ts'
 import { until } from './until.ts'
 
 const command = promisify(execFile)
@@ -144,7 +145,7 @@ export class JoinedMachine {
 
   /** Cuts the machine off, or connects it again. Everything on it goes on. */
   async connect(isConnected: boolean): Promise<void> {
-    await ip(`link set ${this.#name} ${isConnected ? 'up' : 'down'}`)
+    await (isConnected ? passPackets(this.#name) : losePackets(this.#name, 'both'))
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { SmallDisk } from '@offshoot/agent/test/small-disk'
-import type { Direction, Machine } from './network.ts'
+import type { Direction } from '../../setup/packet-loss.ts'
+import type { Machine } from './network.ts'
 import type { Program } from './program.ts'
 
 const run = promisify(execFile)

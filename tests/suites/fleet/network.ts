@@ -1,19 +1,14 @@
 import { execFile } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import { type Direction, losePackets, passPackets } from '../../setup/packet-loss.ts'
 
 const execute = promisify(execFile)
 
-async function run(line: string, input = ''): Promise<void> {
+async function run(line: string): Promise<void> {
   const [program = '', ...args] = line.split(' ')
-  const done = execute(program, args)
-  // Most programs end without reading it.
-  done.child.stdin?.on('error', () => undefined).end(input)
-  await done
+  await execute(program, args)
 }
-
-/** Which packets of a machine are lost: those that it sends, those that it receives, or both. */
-export type Direction = 'out' | 'in' | 'both'
 
 /** Machines on one switch. Each is a network namespace, and this process has the first address. */
 export class Network {
@@ -76,18 +71,13 @@ export class Machine {
     await writeFile(`/etc/netns/${name}/hosts`, `127.0.0.1 localhost\n${gateway} ${Network.api}\n`)
   }
 
-  /** Loses packets without an error for anybody, as a broken switch does. */
+  /** Loses packets without an error for anybody. */
   async cut(direction: Direction): Promise<void> {
-    const lost = {
-      in: 'chain in { type filter hook prerouting priority -400; iifname up0 drop; }',
-      out: 'chain out { type filter hook postrouting priority 400; oifname up0 drop; }',
-    }
-    const chains = direction === 'both' ? Object.values(lost) : [lost[direction]]
-    await run(`ip netns exec ${this.#name} nft -f -`, `table inet cut {\n${chains.join('\n')}\n}\n`)
+    await losePackets(this.#name, direction)
   }
 
   async heal(): Promise<void> {
-    await run(`ip netns exec ${this.#name} nft -f -`, 'table inet cut {}\ndelete table inet cut\n')
+    await passPackets(this.#name)
   }
 
   /** Names of the interfaces there. */

@@ -97,7 +97,10 @@ export const benches: readonly Bench[] = [
   { names: ['ssh_throughput_mib_s'], run: sshThroughput },
   { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
   { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
-  { names: ['preview_rps', 'preview_request_cpu_us'], run: proxyRate },
+  {
+    names: ['preview_rps', 'preview_rps_bare', 'preview_request_cpu_us', 'preview_request_cpu_bare_us'],
+    run: proxyRate,
+  },
   { names: ['lsp_initialize_ms', 'lsp_diagnostics_ms'], run: languageServers },
   { names: ['events_fanout'], run: eventsFanout },
   { names: ['idle_followers_control_mib', 'idle_followers_agent_mib'], run: idleFollowers },

@@ -16,12 +16,13 @@ const ROUND_MS = 2_000
 const CONNECTIONS = 32
 /** The measured processes run on this core, and as far as possible nothing else does. */
 const CORE = '0'
+const bareProxy = join(import.meta.dirname, '../packages/edge/src/test/bare-proxy.ts')
 const edgeMain = join(import.meta.dirname, '../packages/edge/src/main.ts')
 
 /**
- * Requests per second through the edge on one core; floor: nginx as a plain reverse proxy on that core. Both use the
- * same server, alternately. Behind the edge there is one more process, which plays agent and guest and takes CPU time
- * of the other cores. So the report also gives the CPU time per request of each.
+ * Requests per second on one core, through the edge and through the least that a proxy of Node does; floor: nginx as a
+ * plain reverse proxy on that core. All use the same server, alternately. Behind the edge there is one more process,
+ * which plays agent and guest and takes CPU time of the other cores. So the report also gives the CPU time per request.
  */
 export async function proxyRate(): Promise<Record<string, Figure>> {
   if (!existsSync(NGINX)) {
@@ -36,35 +37,68 @@ export async function proxyRate(): Promise<Record<string, Figure>> {
     return child
   }
   try {
-    const [backend, proxy, edge] = [await findFreePort(), await findFreePort(), await findFreePort()]
+    const [backend, proxy, bare, edge] = [
+      await findFreePort(),
+      await findFreePort(),
+      await findFreePort(),
+      await findFreePort(),
+    ]
     await startNginx(
       start,
       folder,
       'backend',
       `server { listen ${backend}; keepalive_requests 1000000000; location / { return 200 'ok'; } }`,
     )
-    const nginx = await startNginx(start, folder, 'proxy', proxyConfiguration(proxy, backend), CORE)
     const agent = await startAgent(start)
-    const edgeProcess = await startEdge(start, folder, edge, agent)
-    const host = `${backend}-${agent.id}.localhost`
-    await until('the edge', async () => (await rate(edge, host, 100)) > 0)
-    const [ours, theirs, ourCpu, theirCpu] = [new Samples(), new Samples(), new Samples(), new Samples()]
-    for (let round = 0; round < ROUNDS; round++) {
-      const before = { nginx: cpuMs(nginx), edge: cpuMs(edgeProcess) }
-      const theirRate = await rate(proxy, 'localhost', ROUND_MS)
-      const ourRate = await rate(edge, host, ROUND_MS)
-      theirs.add(theirRate)
-      ours.add(ourRate)
-      theirCpu.add(((cpuMs(nginx) - before.nginx) * 1000) / (theirRate * (ROUND_MS / 1000)))
-      ourCpu.add(((cpuMs(edgeProcess) - before.edge) * 1000) / (ourRate * (ROUND_MS / 1000)))
+    const proxies = {
+      nginx: new MeasuredProxy(
+        await startNginx(start, folder, 'proxy', proxyConfiguration(proxy, backend), true),
+        proxy,
+      ),
+      bare: new MeasuredProxy(onCore(start, process.execPath, bareProxy, `${bare}`, `${backend}`), bare),
+      edge: new MeasuredProxy(await startEdge(start, folder, edge, agent), edge, `${backend}-${agent.id}.localhost`),
     }
+    const all = Object.values(proxies)
+    for (const each of all) await until('the proxies', () => each.answers())
+    for (let round = 0; round < ROUNDS; round++) for (const each of all) await each.measure()
+    const { nginx } = proxies
     return {
-      preview_rps: ours.figure('1/s', theirs.p50),
-      preview_request_cpu_us: ourCpu.figure('us', theirCpu.p50),
+      preview_rps: proxies.edge.rates.figure('1/s', nginx.rates.p50),
+      preview_rps_bare: proxies.bare.rates.figure('1/s', nginx.rates.p50),
+      preview_request_cpu_us: proxies.edge.cpu.figure('us', nginx.cpu.p50),
+      preview_request_cpu_bare_us: proxies.bare.cpu.figure('us', nginx.cpu.p50),
     }
   } finally {
     for (const child of children) child.kill('SIGKILL')
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A process that forwards requests, and what has been measured of it. */
+class MeasuredProxy {
+  /** Requests per second. */
+  readonly rates = new Samples()
+  /** Microseconds per request. */
+  readonly cpu = new Samples()
+  readonly #process: ChildProcess
+  readonly #port: number
+  readonly #host: string
+
+  constructor(process: ChildProcess, port: number, host = 'localhost') {
+    this.#process = process
+    this.#port = port
+    this.#host = host
+  }
+
+  async answers(): Promise<boolean> {
+    return (await rate(this.#port, this.#host, 100)) > 0
+  }
+
+  async measure(): Promise<void> {
+    const before = cpuMs(this.#process)
+    const perSecond = await rate(this.#port, this.#host, ROUND_MS)
+    this.rates.add(perSecond)
+    this.cpu.add(((cpuMs(this.#process) - before) * 1000) / (perSecond * (ROUND_MS / 1000)))
   }
 }
 
@@ -96,13 +130,17 @@ async function startNginx(
   folder: string,
   name: string,
   servers: string,
-  core?: string,
+  isOnCore = false,
 ): Promise<ChildProcess> {
   const path = join(folder, `${name}.conf`)
   const own = `pid ${folder}/${name}.pid; daemon off; master_process off; error_log stderr; events {}`
   await writeFile(path, `${own} http { access_log off; ${servers} }`)
   const command = [NGINX, '-p', folder, '-c', path] as const
-  return core === undefined ? start(...command) : start('taskset', '-c', core, ...command)
+  return isOnCore ? onCore(start, ...command) : start(...command)
+}
+
+function onCore(start: Start, ...command: readonly string[]): ChildProcess {
+  return start('taskset', '-c', CORE, ...command)
 }
 
 async function startAgent(start: Start): Promise<{ url: string; secret: string; id: string }> {
@@ -125,7 +163,7 @@ async function startEdge(start: Start, folder: string, port: number, { url, secr
   }
   const path = join(folder, 'edge.json')
   await writeFile(path, JSON.stringify(config))
-  return start('taskset', '-c', CORE, process.execPath, edgeMain, path)
+  return onCore(start, process.execPath, edgeMain, path)
 }
 
 /** Complete answers per second; each connection sends its next request after each answer. */

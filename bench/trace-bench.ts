@@ -60,7 +60,7 @@ async function requestsOfALife(offshoot: Offshoot): Promise<Sent[]> {
     const answer = await offshoot.request(method, `/v1${path}`, { headers, ...(body && { body }) })
     if (answer.status >= 300) throw new Error(`${name} answered ${answer.status}: ${answer.text}`)
     sent.push({ name, trace, ms: performance.now() - beganAt })
-    return answer.body as { readonly id: string }
+    return answer.body
   }
   const { id } = await send('create', 'POST', '/sandboxes', { template: TEMPLATE })
   await send('first exec', 'POST', `/sandboxes/${id}/exec`, { cmd: 'true' })
@@ -70,9 +70,11 @@ async function requestsOfALife(offshoot: Offshoot): Promise<Sent[]> {
     await send('resume', 'POST', `/sandboxes/${id}/resume`)
   }
   const child = await send('fork', 'POST', `/sandboxes/${id}/fork`, {})
+  await send('first exec of a fork', 'POST', `/sandboxes/${child.id}/exec`, { cmd: 'true' })
+  const tree = await send('fork tree of 16', 'POST', `/sandboxes/${id}/fork-tree`, { count: 16 })
   await send('hibernate', 'POST', `/sandboxes/${id}/hibernate`)
   await send('wake', 'POST', `/sandboxes/${id}/wake`)
-  await offshoot.delete(child.id)
+  await Promise.all([child, ...tree.children].map((each: { readonly id: string }) => offshoot.delete(each.id)))
   await send('delete', 'DELETE', `/sandboxes/${id}`)
   const database = await send('database', 'POST', '/databases', {})
   await offshoot.request('POST', `/v1/sandboxes/${database.id}/hibernate`)

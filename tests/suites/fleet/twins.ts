@@ -1,9 +1,10 @@
 /** Sandboxes that run on two hosts. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { standsStill } from '@offshoot/agent/test/process-state'
 import { TICKS_PER_SECOND } from '@offshoot/kit/process-identity'
 import type { Fleet } from './fleet.ts'
-import { type Running, runningOn } from './truth.ts'
+import { runningOn } from './truth.ts'
 
 const SAMPLE_MS = 1_000
 
@@ -23,20 +24,13 @@ export async function watchForTwins(fleet: Fleet, onTwin: (text: string) => void
 }
 
 async function twins(fleet: Fleet, madeAtTicks: ReadonlyMap<string, number>): Promise<string[]> {
-  const found = await runningOn(fleet)
-  const areStopped = await Promise.all(found.map(isStopped))
-  const machines = found.filter((_, at) => !areStopped[at])
+  // A database stands still from the end of its host's lease until it is ended.
+  const machines = (await runningOn(fleet)).filter(({ process: { pid } }) => !standsStill(pid))
   const byId = Map.groupBy(machines, ({ id }) => id)
   return [...byId].flatMap(([id, those]) => {
     const isLater = those.some(({ process }) => process.startTicks > (madeAtTicks.get(id) ?? Infinity))
     return new Set(those.map(({ host }) => host)).size > 1 && isLater ? [id] : []
   })
-}
-
-/** Whether the process was stopped, as a database is at the end of its host's lease, or has ended. */
-async function isStopped({ process: { pid } }: Running): Promise<boolean> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State:\tX')
-  return /^State:\t[TXZ]/m.test(status)
 }
 
 async function madeSandboxes(fleet: Fleet): Promise<string[]> {

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { uptimeMs } from '../../store/lease/host-lease.ts'
 import { eventually } from '../../test/agent-process.ts'
+import { isStopped } from '../../test/process-state.ts'
 import { TestJail } from '../../test/test-jail.ts'
 import { launch, type LaunchedQemu } from '../vm/launch.ts'
 import { endVmProcesses } from './end-vm-processes.ts'
@@ -16,10 +18,6 @@ const PROGRAM = '/usr/bin/write-times'
 /** Milliseconds after the end of a lease for which control waits at least before it declares the end. */
 const MARGIN_MS = 1_000
 const WRITES = 20
-
-/** `T`: it is stopped. */
-const stateOf = (pid: number) => / (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\)/, ''))?.[1]
-const uptimeMs = () => Math.round(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000)
 
 describe.runIf(process.getuid?.() === 0)('a program that runs only during a lease', () => {
   let test: TestJail
@@ -81,7 +79,7 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     const { process: program } = await start()
     await writes()
     const endsAtMs = await renew(2_000)
-    await eventually('the stop', async () => stateOf(program.pid) === 'T')
+    await eventually('the stop', async () => isStopped(program.pid))
     await eventually('the time of control', async () => uptimeMs() > endsAtMs + 2 * MARGIN_MS)
     const renewedAtMs = uptimeMs()
     await renew(60_000)
@@ -97,7 +95,7 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     await renew(3_600_000)
     await writes()
     await renew(2_500)
-    await eventually('the stop', async () => stateOf(program.pid) === 'T')
+    await eventually('the stop', async () => isStopped(program.pid))
     await rm(lease)
     await writes()
     expect(await leaseFileOf({ pid: (await parentOf(program)) ?? 0 })).toBe(lease)
@@ -109,10 +107,10 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     const { process: program } = await start()
     await writes()
     await writeFile(lease, '')
-    await eventually('the stop', async () => stateOf(program.pid) === 'T')
+    await eventually('the stop', async () => isStopped(program.pid))
     await renew(60_000)
     await writes()
-    expect(stateOf(program.pid)).not.toBe('T')
+    expect(isStopped(program.pid)).toBe(false)
   })
 
   it('does not start after the end', async () => {
@@ -127,7 +125,7 @@ describe.runIf(process.getuid?.() === 0)('a program that runs only during a leas
     await renew(60_000)
     const { process: program, ended } = await start()
     await renew(1_500)
-    await eventually('the stop', async () => stateOf(program.pid) === 'T')
+    await eventually('the stop', async () => isStopped(program.pid))
     process.kill((await parentOf(program)) ?? 0, 'SIGKILL')
     expect(await ended).toMatchObject({ signal: 'SIGKILL' })
     await eventually('the end', async () => !existsSync(`/proc/${program.pid}`))

@@ -1,33 +1,31 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentInfo } from '@offshoot/contract/agent-api'
-import type { AgentLease } from '@offshoot/contract/agent-lease'
 import type { AgentQuarantine } from '@offshoot/contract/agent-quarantine'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { uptimeMs } from '../../store/lease/host-lease.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
+import { LeaseGiver } from '../../test/lease-giver.ts'
 
 /** Seconds for which a test renews the lease while it prepares, and until a lease ends that it lets end. */
 const LONG = 600
 const SHORT = 4
-const GENERATION = 1
 /** Milliseconds after the end for which control waits at least before it declares the end. */
 const MARGIN_MS = 1_000
-
-/** Milliseconds since the host's boot. */
-const uptimeMs = () => Math.round(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000)
 
 /** Waits until control could bring a VM up elsewhere, and a while longer. */
 const expectEnded = async (endsAtMs: number) => eventually('the end', async () => uptimeMs() > endsAtMs + 3 * MARGIN_MS)
 
 describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', { tags: ['faults'] }, () => {
   let agent: AgentProcess
+  let leases: LeaseGiver
   /** It writes to its console, which is a file of the host, all the time. */
   let id: string
 
   beforeAll(async () => {
     agent = await AgentProcess.create(undefined, { leases: true })
+    leases = new LeaseGiver(agent)
     await agent.start()
     id = (await agent.created()).id
     await makeDurable()
@@ -49,19 +47,7 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
   }
 
   const startWriter = () => agent.sh(id, '(while :; do echo written; sleep 0.02; done) > /dev/ttyS0 2>&1 & echo $!')
-  const put = async (body: object) =>
-    (await agent.call<AgentLease>('PUT', '/v1/agent/lease', { workspace: null, body })).body
-  /** @returns a request that renews the lease, and the end as control counts it */
-  async function note(seconds: number) {
-    const { challenge } = await put({ seconds, generation: 0 })
-    const endsAtMs = uptimeMs() + seconds * 1000
-    return { endsAtMs, send: () => put({ challenge, seconds, generation: GENERATION }) }
-  }
-  async function renew(seconds: number) {
-    const { endsAtMs, send } = await note(seconds)
-    expect(await send()).toMatchObject({ is_renewed: true, is_required: true })
-    return endsAtMs
-  }
+  const renew = (seconds: number) => leases.renew(seconds)
   const console = () => join(agent.dataDir, 'sandboxes', id, 'vm/console.log')
   const size = async () => (await stat(console())).size
   async function writes(): Promise<void> {
@@ -102,7 +88,7 @@ describe.runIf(process.getuid?.() === 0)('a durable VM on a host with leases', {
     { tags: ['long'] },
     async () => {
       await writes()
-      const late = await note(SHORT)
+      const late = await leases.note(SHORT)
       const endsAtMs = await renew(SHORT)
       stopAgent('SIGSTOP')
       await expectStopped(Math.max(endsAtMs, late.endsAtMs))

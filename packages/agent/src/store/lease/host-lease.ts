@@ -170,6 +170,6 @@ async function readEnd(path: string, bootId: string): Promise<number | null> {
 }
 
 /** The clock of Node.js does not count while the host sleeps. The launchers read the same file. */
-function uptimeMs(): number {
+export function uptimeMs(): number {
   return Math.round(Number.parseFloat(readFileSync('/proc/uptime', 'latin1')) * 1000)
 }

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { AgentInfo } from '@offshoot/contract/agent-api'
 import type { HostLabels } from '@offshoot/contract/host-label'
 import type { Logger } from 'pino'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../platform/db/database.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentAddress } from './agent-address.ts'
@@ -48,14 +47,26 @@ export function agentIdOf({ info, hostId }: KnownAgent): string | null {
 }
 
 interface Watched extends KnownAgent {
-  readonly gone: AbortController
+  isGone: boolean
   looking: Promise<void>
+  /** Ends the pause before the next poll. */
+  endPause: () => void
 }
 
-async function close({ gone, looking, client }: Watched): Promise<void> {
-  gone.abort()
-  await looking
-  await client.close()
+async function close(agent: Watched): Promise<void> {
+  agent.isGone = true
+  agent.endPause()
+  await agent.looking
+  await agent.client.close()
+}
+
+/** The pause before the next poll. It ends early when a connection to the agent fails. */
+async function pause(agent: Watched): Promise<void> {
+  const { promise: over, resolve: end } = Promise.withResolvers<void>()
+  const timer = setTimeout(end, agent.isReachable ? LOOK_MS : LOOK_AGAIN_MS)
+  agent.endPause = end
+  await over
+  clearTimeout(timer)
 }
 
 /** A host that has joined speaks for itself only. */
@@ -112,8 +123,9 @@ export class AgentDirectory {
       labels: {},
       zone: null,
       promisedMib: 0,
-      gone: new AbortController(),
+      isGone: false,
       looking: Promise.resolve(),
+      endPause: () => undefined,
     }
     agent.client.onHeld = (id, requestId) => this.onHeld(id, requestId)
     this.#all = [...this.#all, agent]
@@ -137,16 +149,15 @@ export class AgentDirectory {
   }
 
   async #look(agent: Watched): Promise<void> {
-    const { signal } = agent.gone
-    agent.client.onGone = () => this.#setReachable(agent, false)
-    let lookAtMs = 0
+    agent.client.onGone = () => {
+      if (!agent.isReachable) return
+      this.#setReachable(agent, false)
+      agent.endPause()
+    }
     let reported = ''
-    while (!signal.aborted) {
-      if (!agent.isReachable || performance.now() >= lookAtMs) {
-        reported = await this.#ask(agent, reported)
-        lookAtMs = performance.now() + LOOK_MS
-      }
-      await delay(LOOK_AGAIN_MS, undefined, { signal }).catch(() => undefined)
+    while (!agent.isGone) {
+      reported = await this.#ask(agent, reported)
+      if (!agent.isGone) await pause(agent)
     }
   }
 

@@ -153,7 +153,7 @@ export class Follower {
         const { records, lastSeq, skipped } = readRecords(events)
         if (lastSeq === null) continue
         const counting = await groups.apply({ agentId, hasJoined, records, lastSeq })
-        if (counting.length < records.length) log.error({ agent: agentId }, 'the host told of sandboxes of others')
+        if (counting.length < records.length) log.warn({ agent: agentId }, 'the host told of sandboxes of others')
         changes.add(counting.map(({ event }) => event.sandbox_id))
         for (const { seq, error } of skipped) log.error({ agent: agentId, seq, err: error }, 'record passed over')
         if (skipped.length > 0) onSkipped(skipped.length)

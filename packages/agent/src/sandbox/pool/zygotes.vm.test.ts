@@ -1,15 +1,14 @@
 import { readFile, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
 import type { SandboxMetrics } from '@offshoot/contract/sandbox-metrics'
 import { isAlive, signalProcess } from '@offshoot/kit/process-identity'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ownMemoryMib } from '../../machine/host/process-memory.ts'
 import { runProgram } from '../../machine/host/run-program.ts'
-import type { VmProcess } from '../../machine/host/find-vm-processes.ts'
 import { Deadline } from '@offshoot/kit/deadline'
 import { openDescriptors } from '../../machine/vm/open-descriptors.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
+import { ZygoteCopies } from '../../test/zygote-copies.ts'
 
 /** Namespaces that every VM has of its own. */
 const NAMESPACES = ['mnt', 'net', 'ipc', 'uts', 'pid']
@@ -17,67 +16,17 @@ const MIB = 1024 * 1024
 const ROUNDS = process.env['OFFSHOOT_ZYGOTE_ROUNDS'] ?? '10'
 
 let agent: AgentProcess
+let zygotes: ZygoteCopies
 beforeAll(async () => {
   agent = await AgentProcess.create(undefined, { pool_memory_mib: 1024 })
+  zygotes = new ZygoteCopies(agent)
 })
 beforeEach(async () => {
   await agent.reset()
   await agent.start()
-  for (let i = 0; i < 3; i++) await agent.delete((await agent.created()).id)
-  await copies(1)
+  await zygotes.make()
 })
 afterAll(() => agent.destroy())
-
-/** Waits for spares that are copies. */
-async function copies(count: number): Promise<void> {
-  await eventually(`${count} copies of a zygote`, async () => {
-    const waiting = (await parts()).copies.filter(({ folder }) => folder.includes('/spares/'))
-    const others = (await agent.vms()).filter(({ folder }) => folder.includes('/spares/')).length - waiting.length
-    // The zygote itself is one of them.
-    return others === 1 && waiting.length >= count && (await spares()) === waiting.length
-  }).catch((error: unknown) => {
-    throw new Error(agent.log.slice(-4000), { cause: error })
-  })
-}
-
-async function spares(): Promise<number> {
-  return (await agent.call<AgentInfo>('GET', '/v1/agent', { workspace: null })).body.spares
-}
-
-/** A zygote and its copies have other command lines than other VMs. */
-async function parts(): Promise<{ zygote: VmProcess | undefined; copies: VmProcess[] }> {
-  const all = await Promise.all((await agent.vms()).map(async (vm) => ({ vm, line: await commandLine(vm) })))
-  return {
-    zygote: all.find(({ line }) => line.includes('--makes-children'))?.vm,
-    copies: all.flatMap(({ vm, line }) => (line.includes('--zygote') ? [vm] : [])),
-  }
-}
-
-async function commandLine({ launcher, process: { pid } }: VmProcess): Promise<string[]> {
-  return (await readFile(`/proc/${launcher?.pid ?? pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-}
-
-async function zygote(): Promise<VmProcess> {
-  const { zygote: found } = await parts()
-  if (found === undefined) throw new Error('there is no zygote')
-  return found
-}
-
-async function copied(env: Record<string, string> = {}): Promise<AgentSandbox> {
-  await copies(1)
-  const sandbox = await agent.created(env)
-  expect(sandbox.boot_mode).toBe('pool')
-  expect((await parts()).copies.map(({ folder }) => folder)).toContain(folderOf(sandbox))
-  return sandbox
-}
-
-const folderOf = ({ id }: AgentSandbox) => join(agent.dataDir, 'sandboxes', id, 'vm')
-
-async function processOf(sandbox: AgentSandbox): Promise<VmProcess> {
-  const found = (await agent.vms()).find(({ folder }) => folder === folderOf(sandbox))
-  if (found === undefined) throw new Error('the sandbox has no VM')
-  return found
-}
 
 async function statusOf(pid: number): Promise<Map<string, string>> {
   const lines = (await readFile(`/proc/${pid}/status`, 'utf8')).split('\n')
@@ -86,8 +35,8 @@ async function statusOf(pid: number): Promise<Map<string, string>> {
 
 describe('a copy of a zygote', () => {
   it('is like any other sandbox: own identity, variables and randomness; works through its whole life', async () => {
-    const first = await copied({ OWN: 'yes' })
-    const second = await copied()
+    const first = await zygotes.taken({ OWN: 'yes' })
+    const second = await zygotes.taken()
     const seen = await Promise.all(
       [first, second].map(({ id }) =>
         agent.sh(
@@ -118,9 +67,13 @@ describe('a copy of a zygote', () => {
     'has the jail of any other: user, no capabilities, filters, namespaces, and only its own files',
     { tags: ['long'] },
     async () => {
-      const sandbox = await copied()
-      const sibling = await copied()
-      const [own, other, source] = [await processOf(sandbox), await processOf(sibling), await zygote()]
+      const sandbox = await zygotes.taken()
+      const sibling = await zygotes.taken()
+      const [own, other, source] = [
+        await zygotes.processOf(sandbox),
+        await zygotes.processOf(sibling),
+        await zygotes.zygote(),
+      ]
       const status = await statusOf(own.process.pid)
       const none = '0'.repeat(16)
       expect(['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => status.get(set))).toEqual(
@@ -154,8 +107,8 @@ describe('a copy of a zygote', () => {
   )
 
   it('counts only memory that it shares with nobody', { tags: ['long'] }, async () => {
-    const sandbox = await copied()
-    const { pid } = (await processOf(sandbox)).process
+    const sandbox = await zygotes.taken()
+    const { pid } = (await zygotes.processOf(sandbox)).process
     const { now } = (await agent.call<SandboxMetrics>('GET', `/v1/sandboxes/${sandbox.id}/metrics`)).body
     const ownBytes = (await ownMemoryMib(pid)) * MIB
     expect(now.memory_host_private_bytes).toBeGreaterThan(0)
@@ -163,8 +116,8 @@ describe('a copy of a zygote', () => {
   })
 
   it('outlives its zygote, which is replaced', { tags: ['long'] }, async () => {
-    const sandbox = await copied()
-    const { process: before } = await zygote()
+    const sandbox = await zygotes.taken()
+    const { process: before } = await zygotes.zygote()
     signalProcess(before, 'SIGKILL')
     await eventually('the end of the zygote', async () => !(await isAlive(before)))
     expect(await agent.sh(sandbox.id, 'echo alive')).toBe('alive')
@@ -175,15 +128,15 @@ describe('a copy of a zygote', () => {
     'outlives its agent, unlike its zygote and the other copies, and is adopted by the next',
     { tags: ['faults'] },
     async () => {
-      const sandbox = await copied()
+      const sandbox = await zygotes.taken()
       await agent.sh(sandbox.id, 'echo kept > /run/memory')
-      await copies(1)
-      const { process: source } = await zygote()
-      const before = await processOf(sandbox)
+      await zygotes.wait()
+      const { process: source } = await zygotes.zygote()
+      const before = await zygotes.processOf(sandbox)
       await agent.stop('SIGKILL')
       await agent.start()
       expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
-      expect((await processOf(sandbox)).process).toEqual(before.process)
+      expect((await zygotes.processOf(sandbox)).process).toEqual(before.process)
       expect(await isAlive(source)).toBe(false)
       expect(await agent.vms()).toHaveLength(1)
       expect((await agent.act(sandbox.id, 'hibernate')).status).toBe(200)
@@ -194,8 +147,8 @@ describe('a copy of a zygote', () => {
   )
 
   it('ends with its launcher', { tags: ['long'] }, async () => {
-    const sandbox = await copied()
-    const { process: vm, launcher } = await processOf(sandbox)
+    const sandbox = await zygotes.taken()
+    const { process: vm, launcher } = await zygotes.processOf(sandbox)
     if (launcher !== null) signalProcess(launcher, 'SIGKILL')
     await eventually('the end of the VM', async () => !(await isAlive(vm)))
     const failed = async () => (await agent.list()).sandboxes.find(({ id }) => id === sandbox.id)?.status === 'failed'
@@ -204,17 +157,17 @@ describe('a copy of a zygote', () => {
 
   it(`works ${ROUNDS} times in a row, with a disk without errors`, { tags: ['long'] }, async () => {
     for (let round = 0; round < Number(ROUNDS); round++) {
-      const sandbox = await copied()
+      const sandbox = await zygotes.taken()
       const asked = `echo ${round} > /root/round; sync; cat /root/round`
       expect(await agent.sh(sandbox.id, asked)).toBe(String(round))
       if (round % 10 === 0) {
         expect((await agent.act(sandbox.id, 'pause')).status).toBe(200)
-        const { process: vm } = await processOf(sandbox)
+        const { process: vm } = await zygotes.processOf(sandbox)
         const disks = (await openDescriptors(vm)).filter(({ name }) => /^\/vm\/[0-9a-f]{24}\.qcow2$/.test(name))
         for (const { name } of disks)
           await runProgram(
             'qemu-img',
-            ['check', '-U', join(folderOf(sandbox), name.slice('/vm/'.length))],
+            ['check', '-U', join(zygotes.folderOf(sandbox), name.slice('/vm/'.length))],
             Deadline.after(10_000, 'check of a disk'),
           )
         expect(disks.length).toBeGreaterThan(0)
@@ -230,7 +183,7 @@ it('there is none where the configuration forbids it', { tags: ['long'] }, async
   await agent.configure({ zygotes: false })
   await agent.start()
   for (let i = 0; i < 4; i++) await agent.created()
-  await eventually('spares', async () => (await spares()) >= 4)
-  expect((await parts()).zygote).toBeUndefined()
+  await eventually('spares', async () => (await zygotes.spares()) >= 4)
+  expect((await zygotes.parts()).zygote).toBeUndefined()
   await agent.configure({ zygotes: true })
 })

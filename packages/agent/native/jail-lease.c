@@ -16,7 +16,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "jail.h"
@@ -100,21 +99,31 @@ static void wait_for_end(int program, int timer, int64_t wait_ms)
 		(void)poll(watched, 2, -1);
 }
 
-int wait_under_lease(int pid)
+static int has_ended(int program)
 {
-	int program = (int)syscall(SYS_pidfd_open, pid, 0), timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC), status;
-	int is_stopped = 0;
+	struct pollfd end = {.fd = program, .events = POLLIN};
 
-	if (program < 0 || timer < 0)
+	return poll(&end, 1, 0) > 0;
+}
+
+static void send_signal(int program, int number)
+{
+	(void)syscall(SYS_pidfd_send_signal, program, number, NULL, 0);
+}
+
+void keep_to_lease(int program)
+{
+	int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC), is_stopped = 0;
+
+	if (timer < 0)
 		fail("watch of the lease");
 	take_precedence();
-	while (waitpid(pid, &status, WNOHANG) == 0) {
+	while (!has_ended(program)) {
 		int64_t left = left_ms();
 
 		if (left <= 0 || is_stopped)
-			(void)kill(pid, left > 0 ? SIGCONT : SIGSTOP);
+			send_signal(program, left > 0 ? SIGCONT : SIGSTOP);
 		is_stopped = left <= 0;
 		wait_for_end(program, timer, is_stopped ? LOOK_STOPPED_MS : left < LOOK_MS ? left : LOOK_MS);
 	}
-	return status;
 }

@@ -193,6 +193,8 @@ static _Noreturn void wait_for(int child, int connection)
 		fail("process of the child");
 	syscall(SYS_close_range, 0, HELD_FD - 1, 0);
 	syscall(SYS_close_range, HELD_FD + 2, ~0U, 0);
+	if (options.lease != NULL)
+		keep_to_lease(HELD_FD);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
 	_exit(0);
@@ -222,6 +224,7 @@ void be_launcher_of_child(int holder, int holder_is_ready)
 	if (read(holder_is_ready, &byte, 1) != 1)
 		fail("namespaces");
 	request.uid = (int32_t)options.uid;
+	request.images = options.images;
 	add_namespaces(holder);
 	add_groups();
 	add_descriptors();

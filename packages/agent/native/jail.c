@@ -26,6 +26,7 @@
  *                         namespace
  *     --zygote PATH PID   the program is a child of this zygote, which listens on the Unix socket. There is no command line.
  *                         --over FROM TO, --renew FD, --share FD: what becomes of the zygote's descriptors (jail-zygote.c)
+ *                         --images FD: serves images of its memory on the descriptor (memory-image.c)
  *
  * The agent cannot do this in JavaScript, which has neither ioctl nor clone.
  */
@@ -303,6 +304,15 @@ _Noreturn void end_as(int status)
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
+static void keep_program_to_lease(pid_t program)
+{
+	int held = (int)syscall(SYS_pidfd_open, program, 0);
+
+	if (held < 0)
+		fail("watch of the lease");
+	keep_to_lease(held);
+}
+
 int main(int count, char **arguments)
 {
 	int lives[2], ready[2], status, cgroup = -1;
@@ -340,7 +350,7 @@ int main(int count, char **arguments)
 		syscall(SYS_close_range, 0, lives[1] - 1, 0);
 	syscall(SYS_close_range, lives[1] + 1, ~0U, 0);
 	if (options.lease != NULL)
-		end_as(wait_under_lease(program));
+		keep_program_to_lease(program);
 	while (waitpid(program, &status, 0) < 0)
 		if (errno != EINTR)
 			_exit(CANNOT_RUN);

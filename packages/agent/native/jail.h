@@ -48,6 +48,8 @@ extern struct options {
 		int from, to;
 	} over[MAX_TARGETS];
 	int over_count, renewed[MAX_TARGETS], renewed_count, shared[MAX_TARGETS], shared_count;
+	/* The descriptor on which the child serves images of its memory (memory-image.c); -1: none. */
+	int images;
 	char **program;
 } options;
 
@@ -78,8 +80,8 @@ void report(int program);
 /* Ends the process if there is a lease that has ended. */
 void require_lease(void);
 
-/* Waits for a child that runs only during the lease. Returns its status. */
-int wait_under_lease(int program);
+/* Lets a program run only during the lease, until it ends. The argument is its process descriptor. */
+void keep_to_lease(int program);
 
 /* Asks a zygote for a child, and waits until it ends. `holder` is a process in the child's namespaces, which the child enters. */
 _Noreturn void be_launcher_of_child(int holder, int holder_is_ready);

@@ -9,8 +9,9 @@
  * make it wait, answer and fork.
  *
  * GUEST_IMAGE_FD is the inherited socket that it listens on, or, where QEMU has no jail, GUEST_IMAGE_SOCKET names one to make in QEMU's working
- * directory. GUEST_IMAGE_OF is the program that it is for, because others run before it with the same environment. A connection is answered with the
- * process id of an image in decimal, as this pid namespace counts, which lives until the connection ends. One at a time.
+ * directory. GUEST_IMAGE_OF is the program that it is for, because others run before it with the same environment. In a copy of a zygote
+ * (zygote-child.c) it begins when the copy does. A connection is answered with the process id of an image in decimal, as this pid namespace counts,
+ * which lives until the connection ends. One at a time.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,6 +31,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "memory-image.h"
 
 #define STACK_BYTES 65536
 #define LENGTH_OF(list) (sizeof(list) / sizeof *(list))
@@ -180,20 +183,27 @@ static int make_listener(const char *name)
 	return listener;
 }
 
+int serve_images(int listener)
+{
+	char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+	serving.qemu = getpid();
+	serving.socket = listener;
+	/* No signal tells of its end: QEMU does not know of it. */
+	return stack == MAP_FAILED || clone(serve, stack + STACK_BYTES, CLONE_VM, NULL) < 0 ? -1 : 0;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	const char *fd = getenv("GUEST_IMAGE_FD"), *name = getenv("GUEST_IMAGE_SOCKET"), *of = getenv("GUEST_IMAGE_OF");
-	char *stack;
+	int listener;
 
 	if ((fd == NULL && name == NULL) || of == NULL || strcmp(of, program_invocation_short_name) != 0)
 		return;
-	serving.qemu = getpid();
-	serving.socket = fd != NULL ? atoi(fd) : make_listener(name);
-	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-	/* No signal tells of its end: QEMU does not know of it. */
-	if (stack == MAP_FAILED || clone(serve, stack + STACK_BYTES, CLONE_VM, NULL) < 0)
+	listener = fd != NULL ? atoi(fd) : make_listener(name);
+	if (serve_images(listener) != 0)
 		fail("the process beside QEMU cannot be started");
-	close(serving.socket);
+	close(listener);
 }
 
 #endif

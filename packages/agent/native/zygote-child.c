@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "jail.h"
+#include "memory-image.h"
 
 #define GO_MS 10000
 /* For a new thread, until it jumps to its old stack. */
@@ -165,6 +166,16 @@ static void make_threads(int self)
 	}
 }
 
+/* QEMU's own filter would forbid it. */
+static void begin_images(void)
+{
+	if (zygote.request.images < 0)
+		return;
+	if (serve_images(zygote.request.images) != 0)
+		give_up("images of the memory");
+	close(zygote.request.images);
+}
+
 void be_child(int self)
 {
 	const char *step;
@@ -184,8 +195,11 @@ void be_child(int self)
 		give_up("working directory");
 	/* As after the start of a program. The change of the user has taken it away. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	if (install_filter() != 0 || install_qemu_filter() != 0)
+	if (install_filter() != 0)
 		give_up("filter of system calls");
+	begin_images();
+	if (install_qemu_filter() != 0)
+		give_up("QEMU's filter of system calls");
 	make_threads(self);
 	tell(ZYGOTE_READY, 0, "");
 }

@@ -15,6 +15,8 @@
 struct zygote_request {
 	/* User and group of the child. */
 	int32_t uid;
+	/* The descriptor on which it serves images of its memory (memory-image.c); -1: none. */
+	int32_t images;
 	/* Every thread of the zygote, except the one that serves requests. */
 	int32_t thread_count, threads[ZYGOTE_MAX_THREADS];
 	int32_t target_count, targets[ZYGOTE_MAX_DESCRIPTORS];

@@ -132,13 +132,17 @@ export async function launchRestoring(
   })
 }
 
-/** Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones. */
+/**
+ * Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones, of
+ * which zygotes are never captured.
+ */
 function imaging({
   isDurable,
+  makesChildren = false,
   qemu,
   confinement,
-}: Pick<Restore, 'isDurable' | 'qemu' | 'confinement'>): Record<string, string> {
-  if (!isDurable) return {}
+}: Pick<Restore, 'isDurable' | 'makesChildren' | 'qemu' | 'confinement'>): Record<string, string> {
+  if (!isDurable || makesChildren) return {}
   const socket: Record<string, string> =
     confinement.jail == null ? { GUEST_IMAGE_SOCKET: IMAGE_SOCKET } : { GUEST_IMAGE_FD: String(CHANNELS.image.fd) }
   return { ...socket, GUEST_IMAGE_OF: basename(qemu) }

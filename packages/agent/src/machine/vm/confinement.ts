@@ -49,6 +49,8 @@ export interface ChildDescriptors {
   readonly renewed: readonly number[]
   /** The same in both. */
   readonly shared: readonly number[]
+  /** The socket on which it serves images of its memory (native/memory-image.c); `null`: it makes none. */
+  readonly images: number | null
 }
 
 export interface ProgramLine {
@@ -81,13 +83,14 @@ export function imprison(line: ProgramLine, jailed: Jailed): ProgramLine {
  */
 export function imprisonChild(
   zygote: { readonly socket: string; readonly pid: number },
-  { over, renewed, shared }: ChildDescriptors,
+  { over, renewed, shared, images }: ChildDescriptors,
   jailed: Jailed,
 ): ProgramLine {
   const descriptors = [
     over.flatMap((pair) => ['--over', ...pair.map(String)]),
     renewed.flatMap((fd) => ['--renew', String(fd)]),
     shared.flatMap((fd) => ['--share', String(fd)]),
+    images === null ? [] : ['--images', String(images)],
   ]
   const args = [...jailArguments(jailed), '--zygote', zygote.socket, String(zygote.pid), ...descriptors.flat()]
   return { program: jailed.jail.launcher, args }

@@ -25,10 +25,7 @@ const KILL_MS = 5000
 /** Descriptors that the launcher of a child opens anew, under the same numbers. */
 const LAUNCHER_OPENS: ReadonlySet<number> = new Set([TAP_FD, ...Object.values(CHANNELS).map(({ fd }) => fd)])
 
-export interface ZygoteOptions extends Omit<
-  Restore,
-  'checkpoint' | 'volumes' | 'boot' | 'isDurable' | 'makesChildren' | 'layers'
-> {
+export interface ZygoteOptions extends Omit<Restore, 'checkpoint' | 'volumes' | 'boot' | 'makesChildren' | 'layers'> {
   readonly layers: Layers
 }
 /** Where a child runs: as for a restore. Its machine and its disk are the zygote's. */
@@ -65,11 +62,9 @@ export class Zygote {
    * @param prepare lets the guest run what its children should not have to translate
    */
   static async start(options: ZygoteOptions, prepare: (vm: Vm) => Promise<void>, deadline: Deadline): Promise<Zygote> {
-    const vm = await restore(
-      { ...options, checkpoint: null, volumes: [], boot: null, isDurable: false, makesChildren: true },
-      deadline,
-    )
+    const vm = await restore({ ...options, checkpoint: null, volumes: [], boot: null, makesChildren: true }, deadline)
     try {
+      vm.isDurable = options.isDurable
       await prepare(vm)
       await stopHeld(vm, deadline)
       await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
@@ -90,14 +85,16 @@ export class Zygote {
   async fork(child: ZygoteChild, deadline: Deadline): Promise<Vm> {
     const { jail = null } = child.confinement
     if (jail === null) throw new Error('a child of a zygote needs a jail')
-    const { bake, layers } = this.#options
+    const { bake, layers, isDurable } = this.#options
     const { folder, confinement } = child
     const place = { bake, uid: confinement.uid }
-    await addActiveLayer(folder, this.#disk.active, { ...place, empty: bakeFiles(bake).overlay, isDurable: false })
+    await addActiveLayer(folder, this.#disk.active, { ...place, empty: bakeFiles(bake).overlay, isDurable })
     const console = await newConsole(child)
     try {
       const launched = await this.#launch(child, jail, console, deadline)
       const vm = new Vm(folder, launched, this.#disk)
+      vm.isDurable = isDurable
+      vm.obeysLease = confinement.lease != null
       try {
         await addLayer(vm, { ...place, layers }, deadline)
         return vm
@@ -154,7 +151,8 @@ export class Zygote {
       else if (name === 'anon_inode:[signalfd]' || !isWritable || name === '/dev/null') shared.push(fd)
       else throw new Error(`QEMU has ${name} open, which its children must not have`)
     }
-    return { files, descriptors: { over, renewed, shared } }
+    const images = this.#options.isDurable ? CHANNELS.image.fd : null
+    return { files, descriptors: { over, renewed, shared, images } }
   }
 
   /** Waits until the only sockets are those that QEMU listens on, and its monitor. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Seed } from './seed.ts'
 import { Pool, type PoolOptions } from './pool.ts'
 import type { PoolZygote, Spare } from './spare.ts'
-import { Zygotes } from './zygotes.ts'
+import { EXPECTED_ZYGOTE_MIB, Zygotes } from './zygotes.ts'
 
 const seed = { manifest: { bake: 'minimal/1', template: 'minimal' }, checkpoint: null } as unknown as Seed
 const SPARE_MIB = 40
@@ -192,6 +192,16 @@ describe('a zygote', () => {
     expect(pool.spares.every(({ isCopy }) => isCopy)).toBe(true)
     expect(removed.every(({ isCopy }) => !isCopy)).toBe(true)
     expect(pool.take(seed)?.isCopy).toBe(true)
+  })
+
+  it('is made in the place of all spares but one, if there is no room for more', async () => {
+    const pool = poolOf({ memoryMib: EXPECTED_ZYGOTE_MIB + 1.5 * SPARE_MIB })
+    await ask(pool, 2)
+    expect(made).toHaveLength(2)
+    await ask(pool, 2)
+    await vi.advanceTimersByTimeAsync(20_000)
+    expect(pool.spares.every(({ isCopy }) => isCopy)).toBe(true)
+    expect(pool.spares.length).toBeGreaterThan(0)
   })
 
   it('is not made without room for it', async () => {

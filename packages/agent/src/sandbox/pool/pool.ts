@@ -143,13 +143,26 @@ export class Pool {
     await this.#evictUnneeded()
     if (this.#options.isBusy() || performance.now() < this.#retryAtMs) return
     await this.#removeAll(this.#unremoved.splice(0))
+    const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
+    if (popular !== null && (await this.#hasRoomForZygote(popular)))
+      return this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
     const seed = this.#demand.neediest((bake) => this.#countOf(bake))
     if (seed !== null && this.#hasRoom()) return this.#cancellable(async (cancelled) => this.#make(seed, cancelled))
     const stale = seed === null ? this.spares.find(this.#isStale) : undefined
-    if (stale !== undefined) return this.#discard(stale, REPLACED)
-    const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
-    if (popular !== null && this.#usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib)
-      await this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
+    if (stale !== undefined) await this.#discard(stale, REPLACED)
+  }
+
+  /**
+   * Evicts spares of the template if there is room for its zygote then: copies of it need less memory. One spare stays until
+   * there is a copy, and is made first.
+   */
+  async #hasRoomForZygote({ manifest: { bake } }: Seed): Promise<boolean> {
+    const [first, ...others] = this.#waiting.get(bake) ?? []
+    const othersMib = others.reduce((sum, { memoryMib }) => sum + memoryMib, 0)
+    const isEnough = (usedMib: number) => usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib
+    if (first === undefined || !isEnough(this.#usedMib - othersMib)) return false
+    for (const spare of others) if (!isEnough(this.#usedMib)) await this.#discard(spare, 'discarded for a zygote')
+    return true
   }
 
   /** A restored spare of a template that has a zygote: a copy is to replace it. */

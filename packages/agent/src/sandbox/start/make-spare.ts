@@ -34,13 +34,7 @@ export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSi
 /** Whether spares may be copied from a zygote (native/zygote.c). Under KVM they may not, and need not: nothing is translated. */
 export function mayHaveZygote(platform: HostPlatform, { isTrusted, manifest }: Seed): boolean {
   const { qemus } = platform
-  return (
-    isTrusted &&
-    isEmulated(platform, manifest) &&
-    !manifest.durable &&
-    qemus.current.jail !== null &&
-    process.arch === 'x64'
-  )
+  return isTrusted && isEmulated(platform, manifest) && qemus.current.jail !== null && process.arch === 'x64'
 }
 
 function isEmulated({ machines }: HostPlatform, manifest: Seed['manifest']): boolean {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { broker, connected, type Database, options, value } from '../tests/setup/database.ts'
+import { broker, connected, createDatabase, type Database, options, value } from '../tests/setup/database.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
 import { selfSigned } from './self-signed.ts'
@@ -17,12 +17,6 @@ const CLIENTS = 4
 const RATE_SECONDS = 8
 const SCALE = 5
 const BRANCH_MIB = Number(process.env['OFFSHOOT_BENCH_BRANCH_MIB'] ?? 1024)
-
-export async function createDatabase(offshoot: Offshoot): Promise<Database> {
-  const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(`create answered ${status}: ${text}`)
-  return body as Database
-}
 
 export async function removeDatabase(offshoot: Offshoot, { id }: Database): Promise<void> {
   const { status, text } = await offshoot.request('DELETE', `/v1/databases/${id}`)

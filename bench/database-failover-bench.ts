@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connected, type Database, value } from '../tests/setup/database.ts'
+import { connected, createDatabase, type Database, value } from '../tests/setup/database.ts'
 import { until } from '../tests/setup/until.ts'
 import { type Figure, Samples } from './measure.ts'
 import { FAILOVERS, LOOK_MS, LOST_AFTER_SECONDS, TwoHosts } from './two-hosts.ts'
@@ -41,13 +41,10 @@ async function measure(hosts: TwoHosts): Promise<Record<string, Figure>> {
 
 /** Waits until the host has a lease. */
 async function create(hosts: TwoHosts): Promise<Database> {
-  const { body } = await until('a database', async () => {
-    const answer = await hosts.offshoot.request('POST', '/v1/databases', { body: {} })
-    return answer.status === 201 && answer
-  })
+  const database = await until('a database', () => createDatabase(hosts.offshoot).catch(() => null))
   const sql = `create table entries as select n, repeat('x', 100) as text from generate_series(1, ${ENTRIES}) n`
-  await connected(body.connection_url, (client) => client.query(sql))
-  return body as Database
+  await connected(database.connection_url, (client) => client.query(sql))
+  return database
 }
 
 /** Until the object store has the backup, and all WAL. */

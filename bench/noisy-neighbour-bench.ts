@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http'
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database } from '../tests/setup/database.ts'
+import { createDatabase } from '../tests/setup/database.ts'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import type { FloodKind, Target } from './flood.ts'
 import { hold } from './cleanup.ts'
@@ -35,9 +35,7 @@ export async function noisyNeighbour(offshoot: Offshoot): Promise<Record<string,
   const { base_url: url, api_key: key } = offshoot.credentials
   const quiet = await quietTenant(offshoot)
   const { id: sandboxId } = await offshoot.create()
-  const made = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (made.status !== 201) throw new Error(`create of a database answered ${made.status}: ${made.text}`)
-  const { id: databaseId, broker_url: brokerUrl, broker_token: brokerToken } = made.body as Database
+  const { id: databaseId, broker_url: brokerUrl, broker_token: brokerToken } = await createDatabase(offshoot)
   const target = { url, key, sandboxId, brokerUrl, brokerToken }
   const alone = noSamples()
   const besides: [FloodKind, Measured][] = []

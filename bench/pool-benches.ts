@@ -6,7 +6,8 @@ import { hasSpare } from '../tests/setup/spares.ts'
 import { until } from '../tests/setup/until.ts'
 import { BaselineVm } from './baseline-vm.ts'
 import { hold } from './cleanup.ts'
-import { answeringDatabase, createDatabase, removeDatabase, selectOne } from './database-benches.ts'
+import { createDatabase } from '../tests/setup/database.ts'
+import { answeringDatabase, removeDatabase, selectOne } from './database-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
 
@@ -87,7 +88,7 @@ export async function firstCommandsFromPool(_others: Offshoot, n = 40): Promise<
 }
 
 /**
- * From the POST of a database to its first row, with a VM in the warm pool. Floor: the first row of another connection.
+ * From the POST of a database to its first row, when the warm pool has copies of a zygote. Floor: the first row of another connection.
  */
 export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Record<string, Figure>> {
   const env = { OFFSHOOT_POOL_MIB: '512' }
@@ -96,9 +97,9 @@ export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Recor
   const [made, floor] = [new Samples(), new Samples()]
   try {
     await offshoot.up()
-    await removeDatabase(offshoot, await createDatabase(offshoot))
+    for (let i = 0; i < CREATES_FOR_ZYGOTE; i++) await removeDatabase(offshoot, await createDatabase(offshoot))
     for (const _round of rounds(n, 90_000)) {
-      await until('a guest that waits', async () => hasSpare(offshoot, DATABASE_TEMPLATE), WITHIN_MS)
+      await untilCopy(offshoot, DATABASE_TEMPLATE)
       const database = await made.time(async () => answeringDatabase(offshoot))
       if (database === null) continue
       await floor.time(async () => selectOne(database))
@@ -110,6 +111,6 @@ export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Recor
   return { db_create_pool: made.figure('ms', floor.p50) }
 }
 
-async function untilCopy(offshoot: Offshoot): Promise<void> {
-  await until('a copy that waits', async () => hasSpare(offshoot, TEMPLATE, 'copy'), WITHIN_MS)
+async function untilCopy(offshoot: Offshoot, template = TEMPLATE): Promise<void> {
+  await until('a copy that waits', async () => hasSpare(offshoot, template, 'copy'), WITHIN_MS)
 }

@@ -15,7 +15,7 @@ import { migrate } from 'drizzle-orm/node-postgres/migrator'
 import { integer, pgTable, text as textColumn } from 'drizzle-orm/pg-core'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connected, type Database, options, value } from './setup/database.ts'
+import { connected, type Database, options, value, createDatabase } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { MemoryPeak } from './setup/memory-peak.ts'
 import { until } from './setup/until.ts'
@@ -38,9 +38,7 @@ beforeAll(async () => {
   await ensureHostReady(true, new AbortController().signal, ['postgresql-client', 'python3', 'python3-psycopg2'])
   folder = await mkdtemp(join(tmpdir(), 'offshoot-clients-'))
   offshoot = await Offshoot.start('databases-clients', { templates: ['postgres-16'] })
-  const { status, text: answer, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(answer)
-  database = body as Database
+  database = await createDatabase(offshoot)
 })
 afterAll(async () => {
   await offshoot?.destroy()

@@ -1,7 +1,7 @@
 /** @module-tag long */
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { connected, type Database, options } from './setup/database.ts'
+import { connected, type Database, options, createDatabase } from './setup/database.ts'
 import { Ledger } from './setup/ledger.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
@@ -27,9 +27,7 @@ let database: Database
 
 beforeAll(async () => {
   offshoot = await Offshoot.start('databases-kills', { templates: ['postgres-16'] })
-  const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(text)
-  database = body as Database
+  database = await createDatabase(offshoot)
 })
 afterAll(async () => {
   await offshoot?.destroy()

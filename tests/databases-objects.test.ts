@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connected, type Database, value } from './setup/database.ts'
+import { connected, type Database, value, createDatabase } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { S3Server } from '@offshoot/kit/test/s3-server'
 import { until } from './setup/until.ts'
@@ -21,9 +21,7 @@ beforeAll(async () => {
     templates: ['postgres-16'],
     settings: { objects: s3.settings },
   })
-  const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(text)
-  database = body as Database
+  database = await createDatabase(offshoot)
 })
 afterAll(async () => {
   await offshoot?.destroy()

@@ -1,6 +1,6 @@
 /** @module-tag long */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { connected, type Database } from './setup/database.ts'
+import { connected, createDatabase } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { hasSpare } from './setup/spares.ts'
 import { until } from './setup/until.ts'
@@ -16,22 +16,22 @@ beforeAll(async () => {
 })
 afterAll(async () => offshoot?.destroy())
 
-async function create(): Promise<Database> {
-  const { status, body, text } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(`create answered ${status}: ${text}`)
-  return body as Database
-}
-
-it('a database whose guest waited in the warm pool has nothing of what the guest ran there', async () => {
-  await create()
-  await until('a guest that waits', async () => hasSpare(offshoot, 'postgres-16'), SPARE_MS)
-  const [spare] = await offshoot.spareMachines()
-  const database = await create()
-  const machine = (await offshoot.virtualMachines()).find(({ sandboxId }) => sandboxId === database.id)
-  expect(machine?.pid).toBe(spare?.pid)
-  await connected(database.connection_url, async (client) => {
-    const roles = (await client.query(ROLES)).rows.map(({ rolname }) => rolname)
-    expect(roles).toEqual([database.username, 'postgres'])
-    expect((await client.query(LEFT)).rows).toEqual([{ left: 0 }])
-  })
-})
+it.each([
+  ['restored', 'any', 1],
+  ['copied from a zygote', 'copy', 2],
+] as const)(
+  'a database whose guest was %s for the warm pool has nothing of what the guest ran there',
+  async (_how, kind, creates) => {
+    for (let i = 0; i < creates; i++) await createDatabase(offshoot)
+    await until('a guest that waits', async () => hasSpare(offshoot, 'postgres-16', kind), SPARE_MS)
+    const waiting = (await offshoot.spareMachines()).map(({ pid }) => pid)
+    const database = await createDatabase(offshoot)
+    const machine = (await offshoot.virtualMachines()).find(({ sandboxId }) => sandboxId === database.id)
+    expect(waiting).toContain(machine?.pid)
+    await connected(database.connection_url, async (client) => {
+      const roles = (await client.query(ROLES)).rows.map(({ rolname }) => rolname)
+      expect(roles).toEqual([database.username, 'postgres'])
+      expect((await client.query(LEFT)).rows).toEqual([{ left: 0 }])
+    })
+  },
+)

@@ -1,7 +1,7 @@
 /** @module-tag long */
 import { Offshoot as Client } from '@offshoot/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connected, type Database, refusal, value } from './setup/database.ts'
+import { connected, type Database, refusal, value, createDatabase } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -14,9 +14,7 @@ let database: Database
 
 beforeAll(async () => {
   offshoot = await Offshoot.start('databases-restore', { templates: ['postgres-16'] })
-  const { status, text, body } = await offshoot.request('POST', '/v1/databases', { body: {} })
-  if (status !== 201) throw new Error(text)
-  database = body as Database
+  database = await createDatabase(offshoot)
 })
 afterAll(async () => {
   await offshoot?.destroy()

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { brokerCases } from './setup/broker-cases.ts'
 import { cliDatabaseCases } from './setup/cli-database-cases.ts'
-import { broker, cancel, connected, type Database, options, refusal, value } from './setup/database.ts'
+import { broker, cancel, connected, createDatabase, type Database, options, refusal, value } from './setup/database.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { sdkDatabaseCases } from './setup/sdk-database-cases.ts'
 import { linesOfExample } from './setup/documented-examples.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
     templates: ['postgres-16', 'postgres-16-16g'],
     env: { OFFSHOOT_COMMIT_MIB: '16384' },
   })
-  database = await create({ label: 'first' })
+  database = await createDatabase(offshoot, { label: 'first' })
 })
 afterAll(async () => {
   await offshoot?.destroy()
@@ -25,12 +25,6 @@ afterAll(async () => {
 
 const ask = (method: string, path: string, body?: unknown) =>
   offshoot.request(method, `/v1/databases${path}`, body === undefined ? {} : { body })
-
-async function create(body: object = {}): Promise<Database> {
-  const answer = await ask('POST', '', body)
-  if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${answer.text}`)
-  return answer.body as Database
-}
 
 describe('a database', () => {
   it('is there with every field, and is listed without what opens it', async () => {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import pg from 'pg'
 import { call } from './http.ts'
+import type { Offshoot } from './offshoot.ts'
 
 /** The fields of the API's answer that tests use. */
 export interface Database {
@@ -12,6 +13,13 @@ export interface Database {
   readonly password: string
   readonly host: string
   readonly port: number
+}
+
+/** @throws Error with the answer if there is no database */
+export async function createDatabase(offshoot: Pick<Offshoot, 'request'>, body: object = {}): Promise<Database> {
+  const answer = await offshoot.request('POST', '/v1/databases', { body })
+  if (answer.status !== 201) throw new Error(`create of a database answered ${answer.status}: ${answer.text}`)
+  return answer.body as Database
 }
 
 /** As libpq with `sslmode=require`: encrypted, without verification of the certificate. */

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import { readDiskChain } from '../vm/read-disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
@@ -150,7 +151,8 @@ const captureRunning: Way = async (vm, layer, options, deadline) => {
   let image: MemoryImage | null = null
   try {
     const save = async () => {
-      const [taken] = await bothEnded(MemoryImage.take(vm, deadline), saveState(vm, options, layer.next, deadline))
+      const taking = traceStep('image of the memory', () => MemoryImage.take(vm, deadline))
+      const [taken] = await bothEnded(taking, saveState(vm, options, layer.next, deadline))
       image = taken
       return taken === null ? copyMemory(vm.process, options, deadline) : null
     }
@@ -238,12 +240,12 @@ async function attachLayer(
   { bake, uid }: Pick<Capture, 'bake' | 'uid'>,
   deadline: Deadline,
 ): Promise<void> {
-  await addActiveLayer(vm.folder, id, { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable })
-  const file = { driver: 'file', filename: fileOfLayer(id) } as const
+  const empty = { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable }
+  await traceStep('file of a layer', () => addActiveLayer(vm.folder, id, empty))
   const node = {
     driver: 'qcow2',
     'node-name': nodeOfLayer(id),
-    file,
+    file: { driver: 'file', filename: fileOfLayer(id) },
     cache: { 'no-flush': !vm.isDurable },
     discard: LAYER_DISCARD,
     backing: null,

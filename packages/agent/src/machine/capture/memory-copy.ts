@@ -1,5 +1,6 @@
 import { chmod } from 'node:fs/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { checkpointFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
@@ -47,7 +48,9 @@ export async function copyMemory(
   const { pages, runs } = checkpointFiles(folder)
   const place = { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
   const offered = (share === null && (await bases)) || []
-  return thread.ask('save', { pid, ...place, pages, runs, share, bases: offered }, deadline)
+  return traceStep('copy of the memory', () =>
+    thread.ask('save', { pid, ...place, pages, runs, share, bases: offered }, deadline),
+  )
 }
 
 /** @throws ImageLost */

@@ -2,6 +2,7 @@ import { readFile, type FileHandle } from 'node:fs/promises'
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { addActiveLayer } from '../disks/active-layer.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
@@ -79,7 +80,7 @@ export class PrestartedVm {
     // The agent learns of QEMU's end from the monitor.
     socket?.on('error', () => undefined)
     return PrestartedVm.#orEnd(vm, async () => {
-      await vm.qmp.ready(deadline)
+      await traceStep('start of QEMU', () => vm.qmp.ready(deadline))
       if (socket === null) throw new Error('QEMU was started without a socket for its state')
       return new PrestartedVm(options, vm, disk, socket, fdset)
     })
@@ -94,9 +95,11 @@ export class PrestartedVm {
     restorePriority(vm.process)
     await PrestartedVm.#orEnd(vm, async () => {
       const [state] = await Promise.all([readFile(statePath), this.#addLayer(deadline)])
-      this.#state.end(state)
-      await deadline.race(finished(this.#state, { readable: false }))
-      await greet(vm, deadline)
+      await traceStep('load of the state', async () => {
+        this.#state.end(state)
+        await deadline.race(finished(this.#state, { readable: false }))
+      })
+      await traceStep('greeting of the guest', () => greet(vm, deadline))
     })
     this.#state.destroy()
   }

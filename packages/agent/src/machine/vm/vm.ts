@@ -107,7 +107,7 @@ export class Vm {
    *   keeps the channel closed
    */
   async link(deadline: Deadline): Promise<GuestLink> {
-    if (this.#shutBy.size > 0) await deadline.race(Promise.all(this.#shutBy))
+    if (this.#shutBy.size > 0) await traceStep('opening of the channel', () => deadline.race(Promise.all(this.#shutBy)))
     this.#link ??= this.#connect(deadline)
     return this.#link
   }

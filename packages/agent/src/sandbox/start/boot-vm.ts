@@ -2,6 +2,7 @@ import { confinementOf } from '../model/confinement-of.ts'
 import { makeVmFolder } from '../../store/data-dir/folders.ts'
 import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { VM_FOLDER } from '../../store/data-dir/data-dir.ts'
 import { restore, type Restore } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
@@ -62,10 +63,12 @@ export async function prepareVm(
   if (place.durable) host.store.lease.refuseIfEnded()
   const folder = join(place.folder, VM_FOLDER)
   await makeVmFolder(folder, uidOfSlot(place.slot))
-  await Promise.all([
-    host.platform.cgroups?.create(place.slot, cgroupLimits(place), place.lowPriorityUntil),
-    host.platform.network?.open(place.slot, place.egress),
-  ])
+  await traceStep('network and control groups', () =>
+    Promise.all([
+      host.platform.cgroups?.create(place.slot, cgroupLimits(place), place.lowPriorityUntil),
+      host.platform.network?.open(place.slot, place.egress),
+    ]),
+  )
   return {
     qemu,
     preload: host.store.dir.preload,

@@ -240,8 +240,8 @@ async function attachLayer(
   { bake, uid }: Pick<Capture, 'bake' | 'uid'>,
   deadline: Deadline,
 ): Promise<void> {
-  const empty = { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable }
-  await traceStep('file of a layer', () => addActiveLayer(vm.folder, id, empty))
+  const layer = { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable }
+  await traceStep('file of a layer', () => addActiveLayer(vm.folder, id, layer))
   const node = {
     driver: 'qcow2',
     'node-name': nodeOfLayer(id),

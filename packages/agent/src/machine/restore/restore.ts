@@ -133,8 +133,8 @@ export async function launchRestoring(
 }
 
 /**
- * Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones, of
- * which zygotes are never captured.
+ * Lets captures copy memory while the guest runs (`machine/capture/memory-image.ts`). Only for durable VMs, the large ones.
+ * Nobody captures a zygote.
  */
 function imaging({
   isDurable,

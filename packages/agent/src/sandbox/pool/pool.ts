@@ -144,7 +144,7 @@ export class Pool {
     if (this.#options.isBusy() || performance.now() < this.#retryAtMs) return
     await this.#removeAll(this.#unremoved.splice(0))
     const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
-    if (popular !== null && (await this.#hasRoomForZygote(popular)))
+    if (popular !== null && (await this.#makeRoomForZygote(popular)))
       return this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
     const seed = this.#demand.neediest((bake) => this.#countOf(bake))
     if (seed !== null && this.#hasRoom()) return this.#cancellable(async (cancelled) => this.#make(seed, cancelled))
@@ -153,10 +153,11 @@ export class Pool {
   }
 
   /**
-   * Evicts spares of the template if there is room for its zygote then: copies of it need less memory. One spare stays until
-   * there is a copy, and is made first.
+   * Evicts spares of the template if there is room for its zygote then: copies of it need less memory. One spare stays for
+   * creates until there is a copy. Without a spare there is no zygote yet: the spare is made first.
+   * @returns whether the zygote has room
    */
-  async #hasRoomForZygote({ manifest: { bake } }: Seed): Promise<boolean> {
+  async #makeRoomForZygote({ manifest: { bake } }: Seed): Promise<boolean> {
     const [first, ...others] = this.#waiting.get(bake) ?? []
     const othersMib = others.reduce((sum, { memoryMib }) => sum + memoryMib, 0)
     const isEnough = (usedMib: number) => usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib

@@ -82,8 +82,8 @@ async function makeSpare(host: Host, seed: Seed, cancelled: AbortSignal): Promis
 }
 
 /**
- * Stops a spare. One that cannot be a copy of a zygote, because it is durable, first runs what its users run first: QEMU has
- * translated that then.
+ * Stops a restored spare. A database's runs what clients run first, so that QEMU has translated it: that takes most of the time of
+ * a create, and the first creates come before there is a zygote.
  */
 async function warmAndStop({ platform }: Host, { manifest }: Seed, vm: Vm, deadline: Deadline): Promise<void> {
   if (manifest.durable && isEmulated(platform, manifest)) await runFamiliarPrograms(await vm.link(deadline), deadline)

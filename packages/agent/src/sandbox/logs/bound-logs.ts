@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { truncateOversized } from '../../store/logs/console-file.ts'
-import { QEMU_LOG } from '../start/boot-vm.ts'
+import { QEMU_LOG } from '../start/prepare-vm.ts'
 import type { Host } from '../model/host.ts'
 
 const SWEEP_MS = 5000

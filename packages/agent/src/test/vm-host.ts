@@ -115,7 +115,6 @@ export class VmHost {
   ): Promise<Vm> {
     const options = { ...(await this.restoreOptions()), checkpoint, greet, volumes, isDurable }
     const vm = await restore(options, this.deadline)
-    vm.isDurable = isDurable
     this.#vms.add(vm)
     return vm
   }

@@ -73,8 +73,7 @@ export class PrestartedVm {
       { socket: true },
       extras,
     )
-    const vm = new Vm(folder, launched, disk)
-    vm.obeysLease = launched.isJailed && confinement.lease != null
+    const vm = Vm.of(folder, launched, disk, options)
     setLowPriorityUntil(options.captured, launched.process)
     const { socket } = launched
     // The agent learns of QEMU's end from the monitor.

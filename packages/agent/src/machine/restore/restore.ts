@@ -77,8 +77,7 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const args = [...(await beginning(options)), ...(greet === null ? ['-S'] : [])]
   const { launched } = await launchRestoring(options, disk, state, () => ({ args }))
   options.onLaunch?.(launched.process)
-  const vm = new Vm(folder, launched, disk)
-  vm.obeysLease = launched.isJailed && confinement.lease != null
+  const vm = Vm.of(folder, launched, disk, options)
   try {
     // When the monitor answers, QEMU has created its sockets: the agent need not poll for them.
     await traceStep('start of QEMU', () => vm.qmp.ready(deadline))

@@ -7,6 +7,7 @@ import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/proc
 import { QmpClient } from '@offshoot/qmp/client'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { hasChannel, ownSocket } from './channel.ts'
+import type { Confinement } from './confinement.ts'
 import type { LaunchedQemu, QemuLog, VmEnd } from './launch.ts'
 import { GUEST_SOCKET, QMP_SOCKET } from './machine.ts'
 import { readDiskChain } from './read-disk-chain.ts'
@@ -63,6 +64,19 @@ export class Vm {
       this.qmp.close()
       return end
     })
+  }
+
+  /** A VM that this agent has started. */
+  static of(
+    folder: string,
+    launched: LaunchedQemu,
+    disk: DiskChain,
+    { isDurable, confinement }: { readonly isDurable: boolean; readonly confinement: Pick<Confinement, 'lease'> },
+  ): Vm {
+    const vm = new Vm(folder, launched, disk)
+    vm.isDurable = isDurable
+    vm.obeysLease = launched.isJailed && confinement.lease != null
+    return vm
   }
 
   /** Adopts a VM that another agent process started. */

@@ -64,7 +64,6 @@ export class Zygote {
   static async start(options: ZygoteOptions, prepare: (vm: Vm) => Promise<void>, deadline: Deadline): Promise<Zygote> {
     const vm = await restore({ ...options, checkpoint: null, volumes: [], boot: null, makesChildren: true }, deadline)
     try {
-      vm.isDurable = options.isDurable
       await prepare(vm)
       await stopHeld(vm, deadline)
       await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
@@ -92,9 +91,7 @@ export class Zygote {
     const console = await newConsole(child)
     try {
       const launched = await this.#launch(child, jail, console, deadline)
-      const vm = new Vm(folder, launched, this.#disk)
-      vm.isDurable = isDurable
-      vm.obeysLease = confinement.lease != null
+      const vm = Vm.of(folder, launched, this.#disk, { isDurable, confinement })
       try {
         await addLayer(vm, { ...place, layers }, deadline)
         return vm

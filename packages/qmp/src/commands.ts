@@ -16,6 +16,8 @@ export interface Commands {
   readonly 'blockdev-snapshot': { arguments: { node: string; overlay: string }; return: object }
   /** Lists devices with their chain of nodes, the top one first. */
   readonly 'query-blockstats': { arguments: NoArguments; return: readonly BlockStats[] }
+  /** Lists all nodes. `flat`: without the nodes below each. */
+  readonly 'query-named-block-nodes': { arguments: { flat: boolean }; return: readonly { readonly file: string }[] }
   /** Limits one device, named by its path. Devices of one group share the limits. 0: no limit. */
   readonly block_set_io_throttle: { arguments: IoThrottle; return: object }
   /**
@@ -77,7 +79,7 @@ interface BlockStats {
 
 interface FdSet {
   readonly 'fdset-id': number
-  readonly fds: readonly { readonly fd: number; readonly opaque?: string }[]
+  readonly fds: readonly { readonly fd: number }[]
 }
 
 export interface CpuDefinition {

@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
-import { BAKE_NODE } from '../vm/machine.ts'
+import { BAKE_NODE, descriptorPath } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
-import { type LayerId, nodeOfLayer } from '../../store/disks/layer-id.ts'
+import { nodeOfLayer } from '../../store/disks/layer-id.ts'
 
 const JOB = 'flatten'
 const POLL_MS = 20
@@ -77,17 +77,16 @@ async function stream(vm: Vm, deadline: Deadline, onProgress?: (share: number) =
   for (const id of disk.layers.toReversed()) {
     await vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)
   }
-  await closeInherited(vm, disk.layers, deadline)
+  await closeUnused(vm, deadline)
 }
 
-/** Closes inherited files after their nodes are deleted: while QEMU has a file open, its disk space is not freed. */
-async function closeInherited({ qmp }: Vm, layers: readonly LayerId[], deadline: Deadline): Promise<void> {
-  const names = new Set(layers.map(nodeOfLayer))
+/** Closes inherited files that no node uses: while QEMU has a file open, its disk space is not freed. */
+async function closeUnused({ qmp }: Vm, deadline: Deadline): Promise<void> {
+  const nodes = await qmp.execute('query-named-block-nodes', { flat: true }, deadline)
+  const used = new Set(nodes.map(({ file }) => file))
   const sets = await qmp.execute('query-fdsets', {}, deadline)
-  for (const { 'fdset-id': id, fds } of sets) {
-    if (fds.some(({ opaque }) => opaque !== undefined && names.has(opaque)))
-      await qmp.execute('remove-fd', { 'fdset-id': id }, deadline)
-  }
+  for (const { 'fdset-id': id } of sets)
+    if (!used.has(descriptorPath(id))) await qmp.execute('remove-fd', { 'fdset-id': id }, deadline)
 }
 
 /** Records the flat chain. A durable disk needs the copied layers until it is flushed, which a stop of the CPUs does. */

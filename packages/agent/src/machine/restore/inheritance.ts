@@ -69,13 +69,13 @@ export function inheritance(
   const bakePath = isJailed ? join(JAIL_BAKE, basename(bakeDisk)) : relative(folder, bakeDisk)
   const nodes: DiskNode[] = [{ name: BAKE_NODE, path: bakePath, isReadOnly: true, backing: null }]
   const descriptors: string[] = []
-  const inherit = (file: InheritedFile, what?: string): string => {
+  const inherit = (file: InheritedFile): string => {
     const fd = FIRST_FILE_FD + files.push(file) - 1
-    descriptors.push(...descriptorArguments(fd, what))
+    descriptors.push(...descriptorArguments(fd))
     return descriptorPath(fd)
   }
   for (const id of disk.layers) {
-    nodes.push(layerNode(id, { path: inherit(layers.path(id), nodeOfLayer(id)), isReadOnly: true }, nodes))
+    nodes.push(layerNode(id, { path: inherit(layers.path(id)), isReadOnly: true }, nodes))
   }
   const fileNode = fileNodeOfLayer(disk.active)
   const active = { path: fileOfLayer(disk.active), isReadOnly: false, isFlushed, fileNode }

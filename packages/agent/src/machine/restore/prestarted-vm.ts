@@ -63,7 +63,7 @@ export class PrestartedVm {
     const { overlay: empty } = bakeFiles(options.bake)
     await addActiveLayer(folder, disk.active, { empty, uid: confinement.uid, isDurable: options.isDurable })
     const extras = (frozenFd: number) => ({
-      args: [...descriptorArguments(frozenFd, nodeOfLayer(frozen.id)), ...restoreArguments()],
+      args: [...descriptorArguments(frozenFd), ...restoreArguments()],
       files: [{ open: frozen.file }],
       env: { GUEST_STATE_FD: String(FIRST_FILE_FD) },
     })

@@ -232,9 +232,9 @@ export function copierArguments(descriptors: readonly number[], made: string): s
   ].flat()
 }
 
-/** Makes an inherited descriptor usable as a file of block nodes. @param what a label for `query-fdsets` */
-export function descriptorArguments(fd: number, what = ''): string[] {
-  return ['-add-fd', `fd=${fd},set=${fd}${what === '' ? '' : `,opaque=${what}`}`]
+/** Makes an inherited descriptor usable as a file of block nodes. */
+export function descriptorArguments(fd: number): string[] {
+  return ['-add-fd', `fd=${fd},set=${fd}`]
 }
 
 export function descriptorPath(fd: number): string {

@@ -32,10 +32,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGE_BYTES UINT64_C(4096)
-#define RUNS_MAGIC "OFFRUNS1"
-/* Of all layers together. Two mappings each at most; the kernel allows a process 65530 (vm.max_map_count). page-runs.ts has the same number. */
-#define RUNS_MAX 16384
+#include "guest-memory.h"
+
 /* choose-bases.ts makes fewer. */
 #define LAYERS_MAX 16
 
@@ -44,23 +42,14 @@ struct runs_head {
 	uint64_t count;
 };
 
-struct run {
-	uint32_t first_page;
-	uint32_t pages;
-};
+struct guest_memory guest_memory = {.fd = -1};
 
-/* QEMU's own descriptor of its memory, once it has opened it. */
-static int memory_fd = -1;
-
-/* Memory whose pages are still to come, and where the word that they are whole arrives. */
+/* Pages that are still to come, and where the word that they are whole arrives. */
 static struct {
-	char *memory;
-	size_t length;
-	int protection, first_fd, layers, state_fd;
+	int are_missing, first_fd, layers, state_fd;
 } awaited = {.state_fd = -1};
 
-/* QEMU must not run with half a memory: the message goes to its log and it ends. */
-static _Noreturn void fail(const char *what)
+_Noreturn void fail_memory(const char *what)
 {
 	char message[160];
 	int length = snprintf(message, sizeof message, "guest memory: %s\n", what);
@@ -81,7 +70,7 @@ static int inherited(const char *name)
 		return -1;
 	fd = strtol(text, &end, 10);
 	if (*text == '\0' || *end != '\0' || fd < 3 || fd > 65535 || fcntl((int)fd, F_GETFD) < 0)
-		fail("an inherited descriptor is missing");
+		fail_memory("an inherited descriptor is missing");
 	return (int)fd;
 }
 
@@ -95,29 +84,28 @@ static uint64_t size_of(int fd)
 	struct stat file;
 
 	if (fstat(fd, &file) != 0)
-		fail("a file cannot be examined");
+		fail_memory("a file cannot be examined");
 	return (uint64_t)file.st_size;
 }
 
-static const struct run *read_runs(int fd, uint64_t *count)
+const struct run *read_runs(int fd, uint64_t *count)
 {
 	uint64_t bytes = size_of(fd);
 	const struct runs_head *head;
 
 	if (bytes < sizeof *head || bytes > sizeof *head + RUNS_MAX * sizeof(struct run))
-		fail("the list of runs is not one");
+		fail_memory("the list of runs is not one");
 	head = map(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (head == MAP_FAILED)
-		fail("the list of runs cannot be read");
+		fail_memory("the list of runs cannot be read");
 	if (memcmp(head->magic, RUNS_MAGIC, sizeof head->magic) != 0 || head->count > RUNS_MAX ||
 	    bytes != sizeof *head + head->count * sizeof(struct run))
-		fail("the list of runs is not one");
+		fail_memory("the list of runs is not one");
 	*count = head->count;
 	return (const struct run *)(head + 1);
 }
 
-/* Returns how many runs they are. */
-static uint64_t lay_pages(char *memory, size_t length, int protection, int pages_fd, int runs_fd)
+uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset))
 {
 	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
 	const struct run *runs = read_runs(runs_fd, &count);
@@ -126,29 +114,39 @@ static uint64_t lay_pages(char *memory, size_t length, int protection, int pages
 		uint64_t first = runs[i].first_page, end = first + runs[i].pages;
 		uint64_t bytes = runs[i].pages * PAGE_BYTES;
 
-		if (bytes == 0 || first < last_end || end * PAGE_BYTES > length || offset + bytes > pages_bytes)
-			fail("the runs do not fit the memory");
-		if (map(memory + first * PAGE_BYTES, bytes, protection, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, pages_fd,
-			(off_t)offset) == MAP_FAILED)
-			fail("a run cannot be mapped");
+		if (bytes == 0 || first < last_end || end * PAGE_BYTES > guest_memory.length || offset + bytes > pages_bytes)
+			fail_memory("the runs do not fit the memory");
+		visit(&runs[i], pages_fd, offset);
 		offset += bytes;
 		last_end = end;
 	}
 	if (offset != pages_bytes)
-		fail("the runs are not all of the pages");
+		fail_memory("the runs are not all of the pages");
 	close(pages_fd);
 	close(runs_fd);
 	return count;
 }
 
-static void lay_layers(char *memory, size_t length, int protection, int first_fd, int layers)
+void map_pages(uint64_t first_page, uint64_t pages, int fd, uint64_t offset)
+{
+	if (map(guest_memory.start + first_page * PAGE_BYTES, pages * PAGE_BYTES, guest_memory.protection,
+		MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd, (off_t)offset) == MAP_FAILED)
+		fail_memory("pages cannot be mapped");
+}
+
+static void map_run(const struct run *run, int pages_fd, uint64_t offset)
+{
+	map_pages(run->first_page, run->pages, pages_fd, offset);
+}
+
+static void lay_layers(int first_fd, int layers)
 {
 	uint64_t runs = 0;
 
 	for (int i = 0; i < layers; i++)
-		runs += lay_pages(memory, length, protection, first_fd + 2 * i, first_fd + 2 * i + 1);
+		runs += each_run(first_fd + 2 * i, first_fd + 2 * i + 1, map_run);
 	if (runs > RUNS_MAX)
-		fail("too many runs");
+		fail_memory("too many runs");
 }
 
 /* How many layers the environment names; 0 where it names none. */
@@ -162,7 +160,7 @@ static int count_layers(void)
 		return 0;
 	layers = strtol(text, &end, 10);
 	if (*text == '\0' || *end != '\0' || layers < 1 || layers > LAYERS_MAX)
-		fail("the number of layers is not one");
+		fail_memory("the number of layers is not one");
 	return (int)layers;
 }
 
@@ -171,26 +169,27 @@ static void *map_memory(void *at, size_t length, int protection, int flags, int 
 	void *memory = map(at, length, protection, flags, fd, offset);
 	int first_fd, layers;
 
-	if (memory == MAP_FAILED || fd < 0 || fd != memory_fd)
+	if (memory == MAP_FAILED || fd < 0 || fd != guest_memory.fd)
 		return memory;
 	if ((flags & MAP_PRIVATE) == 0 || offset != 0)
-		fail("not mapped as expected");
+		fail_memory("not mapped as expected");
+	guest_memory.start = memory;
+	guest_memory.length = length;
+	guest_memory.protection = protection;
 	first_fd = inherited("GUEST_LAYERS_FD");
 	layers = count_layers();
 	if ((first_fd < 0) != (layers == 0))
-		fail("pages or runs are missing");
+		fail_memory("pages or runs are missing");
 	if (layers == 0)
 		return memory;
 	awaited.state_fd = inherited("GUEST_STATE_FD");
 	if (awaited.state_fd < 0) {
-		lay_layers(memory, length, protection, first_fd, layers);
+		lay_layers(first_fd, layers);
 		return memory;
 	}
-	awaited.memory = memory;
-	awaited.length = length;
-	awaited.protection = protection;
 	awaited.first_fd = first_fd;
 	awaited.layers = layers;
+	awaited.are_missing = 1;
 	return memory;
 }
 
@@ -199,9 +198,9 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
 	ssize_t got = syscall(SYS_recvmsg, fd, message, flags);
 
-	if (got > 0 && awaited.memory != NULL && fd == awaited.state_fd) {
-		lay_layers(awaited.memory, awaited.length, awaited.protection, awaited.first_fd, awaited.layers);
-		awaited.memory = NULL;
+	if (got > 0 && awaited.are_missing && fd == awaited.state_fd) {
+		lay_layers(awaited.first_fd, awaited.layers);
+		awaited.are_missing = 0;
 	}
 	return got;
 }
@@ -218,7 +217,7 @@ void *mmap64(void *at, size_t length, int protection, int flags, int fd, off64_t
 
 static int punch_or_fallocate(int fd, int mode, off_t offset, off_t length)
 {
-	if (fd >= 0 && fd == memory_fd && (mode & FALLOC_FL_PUNCH_HOLE) != 0)
+	if (fd >= 0 && fd == guest_memory.fd && (mode & FALLOC_FL_PUNCH_HOLE) != 0)
 		return 0;
 	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
 }
@@ -233,23 +232,29 @@ int fallocate64(int fd, int mode, off64_t offset, off64_t length)
 	return punch_or_fallocate(fd, mode, offset, length);
 }
 
+static int inherit_memory(void)
+{
+	int fd;
+
+	if (guest_memory.fd >= 0)
+		fail_memory("opened twice");
+	fd = inherited("GUEST_MEMORY_FD");
+	if (fd < 0)
+		fail_memory("the memory file is missing");
+	guest_memory.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (guest_memory.fd < 0)
+		fail_memory("the memory file cannot be opened");
+	close(fd);
+	return guest_memory.fd;
+}
+
 static int open_or_inherit(const char *path, int flags, mode_t mode)
 {
 	const char *memory = getenv("GUEST_MEMORY_PATH");
-	int fd;
 
-	if (memory == NULL || strcmp(path, memory) != 0)
-		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-	if (memory_fd >= 0)
-		fail("opened twice");
-	fd = inherited("GUEST_MEMORY_FD");
-	if (fd < 0)
-		fail("the memory file is missing");
-	memory_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (memory_fd < 0)
-		fail("the memory file cannot be opened");
-	close(fd);
-	return memory_fd;
+	if (memory != NULL && strcmp(path, memory) == 0)
+		return inherit_memory();
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 static mode_t mode_argument(int flags, va_list arguments)

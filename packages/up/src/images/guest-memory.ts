@@ -14,7 +14,7 @@ const SOURCES = [
   'jail-filter.c',
   'jail-rights.c',
 ]
-const HEADERS = ['jail.h', 'memory-image.h', 'zygote.h', 'zygote-process.h']
+const HEADERS = ['guest-memory.h', 'jail.h', 'memory-image.h', 'zygote.h', 'zygote-process.h']
 
 /** Builds the preload library that provides QEMU's guest memory, so that the agent can capture and copy it. */
 export function guestMemoryStep(): Step {

@@ -127,6 +127,15 @@ uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run
 	return count;
 }
 
+const char *read_pages(uint64_t pages, int fd, uint64_t offset)
+{
+	const char *file = map(NULL, pages * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, (off_t)offset);
+
+	if (file == MAP_FAILED)
+		fail_memory("pages cannot be read");
+	return file;
+}
+
 void map_pages(uint64_t first_page, uint64_t pages, int fd, uint64_t offset)
 {
 	if (map(guest_memory.start + first_page * PAGE_BYTES, pages * PAGE_BYTES, guest_memory.protection,
@@ -254,6 +263,8 @@ static int open_or_inherit(const char *path, int flags, mode_t mode)
 
 	if (memory != NULL && strcmp(path, memory) == 0)
 		return inherit_memory();
+	if (guest_memory.redirect != NULL)
+		path = guest_memory.redirect(path);
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 

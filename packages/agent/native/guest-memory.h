@@ -25,6 +25,8 @@ extern struct guest_memory {
 	int protection;
 	char *start;
 	size_t length;
+	/* Returns the path to open instead of this one. NULL in every QEMU but a zygote. */
+	const char *(*redirect)(const char *path);
 } guest_memory;
 
 /* QEMU must not run with half a memory: the message goes to its log and it ends. */
@@ -38,6 +40,9 @@ const struct run *read_runs(int fd, uint64_t *count);
  * run does not fit the memory, or the runs are not all of the pages.
  */
 uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset));
+
+/* Maps pages of a file for reading; munmap() ends it. Ends QEMU if it cannot. */
+const char *read_pages(uint64_t pages, int fd, uint64_t offset);
 
 /* Maps pages of a file over the memory, privately. The offset is in bytes. */
 void map_pages(uint64_t first_page, uint64_t pages, int fd, uint64_t offset);

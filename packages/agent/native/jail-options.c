@@ -8,7 +8,7 @@
 
 #include "jail.h"
 
-struct options options = {.uid = -1, .report = -1, .images = -1, .memory_bytes = RLIM_INFINITY, .cpu_seconds = RLIM_INFINITY};
+struct options options = {.uid = -1, .report = -1, .images = -1, .memory = -1, .memory_bytes = RLIM_INFINITY, .cpu_seconds = RLIM_INFINITY};
 
 _Noreturn void fail(const char *format, ...)
 {
@@ -118,6 +118,8 @@ static int read_option(int left, char **at)
 		return add_number(options.shared, &options.shared_count, first), 2;
 	if (first != NULL && strcmp(name, "--images") == 0)
 		return options.images = (int)number(first), 2;
+	if (second != NULL && strcmp(name, "--continue") == 0)
+		return options.memory = (int)number(first), options.layer_count = (int)number(second), 3;
 	if (second != NULL && strcmp(name, "--over") == 0)
 		return add_target((int)number(first), (int)number(second)), 3;
 	if (second != NULL && strcmp(name, "--zygote") == 0)

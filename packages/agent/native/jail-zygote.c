@@ -225,6 +225,8 @@ void be_launcher_of_child(int holder, int holder_is_ready)
 		fail("namespaces");
 	request.uid = (int32_t)options.uid;
 	request.images = options.images;
+	request.memory = options.memory;
+	request.layer_count = options.layer_count;
 	add_namespaces(holder);
 	add_groups();
 	add_descriptors();

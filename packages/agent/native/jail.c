@@ -27,6 +27,7 @@
  *     --zygote PATH PID   the program is a child of this zygote, which listens on the Unix socket. There is no command line.
  *                         --over FROM TO, --renew FD, --share FD: what becomes of the zygote's descriptors (jail-zygote.c)
  *                         --images FD: serves images of its memory on the descriptor (memory-image.c)
+ *                         --continue FD COUNT: continues another VM, whose memory has this many layers (zygote-state.c)
  *
  * The agent cannot do this in JavaScript, which has neither ioctl nor clone.
  */

@@ -7,7 +7,7 @@
 #define MAX_BINDS 8
 #define MAX_GROUPS 8
 #define MAX_LISTENERS 8
-#define MAX_TARGETS 48
+#define MAX_TARGETS 96
 /* The exit code of a shell that cannot start a program. */
 #define CANNOT_RUN 127
 
@@ -50,6 +50,8 @@ extern struct options {
 	int over_count, renewed[MAX_TARGETS], renewed_count, shared[MAX_TARGETS], shared_count;
 	/* The descriptor on which the child serves images of its memory (memory-image.c); -1: none. */
 	int images;
+	/* The child continues another VM: the first of its descriptors for that (zygote.h); -1: it does not. */
+	int memory, layer_count;
 	char **program;
 } options;
 

@@ -186,6 +186,10 @@ void be_child(int self)
 	join_groups();
 	enter_namespaces();
 	take_descriptors();
+	if (zygote.request.memory >= 0 && !can_continue()) {
+		errno = ENOSYS;
+		give_up("continuation of another VM");
+	}
 	signal(SIGCHLD, SIG_DFL);
 	step = drop_rights(zygote.request.uid);
 	if (step != NULL)

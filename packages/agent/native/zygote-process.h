@@ -41,6 +41,10 @@ extern struct zygote {
 int begin_zygote(void);
 /* Installs the handler in which threads park. */
 void handle_parking(void);
+/* Finds the functions of QEMU by which a child can continue another VM. */
+void expect_state(void);
+/* Whether there were all of them. */
+int can_continue(void);
 /* Waits until all threads of the request stand still. Returns 0, or -1 if one does not in time. */
 int park_threads(const struct zygote_request *request);
 /* Lets them go on. */

@@ -33,7 +33,7 @@
 #define GO_MS 2000
 #define MAX_NUMBER 1024
 
-struct zygote zygote = {.listener = -1, .launcher = -1};
+struct zygote zygote = {.listener = -1, .launcher = -1, .request.memory = -1};
 
 void tell(enum zygote_kind kind, int value, const char *step)
 {
@@ -181,6 +181,7 @@ int begin_zygote(void)
 	zygote.listener = atoi(text);
 	if (!knows_threads())
 		return 0;
+	expect_state();
 	handle_parking();
 	/* Nobody waits for its children. */
 	signal(SIGCHLD, SIG_IGN);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define ZYGOTE_MAX_THREADS 64
-#define ZYGOTE_MAX_DESCRIPTORS 64
+#define ZYGOTE_MAX_DESCRIPTORS 128
 
 /* What becomes of a descriptor that comes with a request; from 0 on: it takes the place of the one with that number. */
 #define ZYGOTE_NAMESPACE (-1)
@@ -17,6 +17,11 @@ struct zygote_request {
 	int32_t uid;
 	/* The descriptor on which it serves images of its memory (memory-image.c); -1: none. */
 	int32_t images;
+	/*
+	 * The child will continue another VM (zygote-state.c). This descriptor lists the pages that the zygote has written, and those after it are
+	 * pages and runs of each layer of the other VM's memory, the lowest first. -1: it will not.
+	 */
+	int32_t memory, layer_count;
 	/* Every thread of the zygote, except the one that serves requests. */
 	int32_t thread_count, threads[ZYGOTE_MAX_THREADS];
 	int32_t target_count, targets[ZYGOTE_MAX_DESCRIPTORS];

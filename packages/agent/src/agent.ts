@@ -13,6 +13,7 @@ import { sweepQemuVersions } from './sandbox/cleanup/sweep-qemu-versions.ts'
 import { recover } from './sandbox/recovery/recover.ts'
 import { recoverSnapshots } from './sandbox/recovery/recover-snapshots.ts'
 import { findBakes, rebakeStale } from './sandbox/builds/rebake-templates.ts'
+import { seedOfTemplate } from './sandbox/pool/seed.ts'
 import { OnDemandTemplates } from './sandbox/templates/on-demand-templates.ts'
 import { Builds } from './sandbox/builds/builds.ts'
 import { Bakes, type BakedTemplate } from './machine/bakes/bakes.ts'
@@ -110,7 +111,7 @@ export async function startAgent(config: AgentConfig, log: Logger, stopping: Abo
   host.platform.captureThreads.start()
   void adoptAllBackground([...host.sandboxes.values()], log)
   const { accelerator, reason, templates, onDemand, broken } = await prepareOrExplain(config, host, images)
-  host.pool.start()
+  host.pool.start([...templates.values()].map(seedOfTemplate))
   if (host.store.lease.isHeld) bootColdSandboxes(host)
   const smallest = [...templates.values()].toSorted((a, b) => a.image.memory_mb - b.image.memory_mb)[0] ?? null
   const builds = new Builds({ host, images, worker: () => smallest, stopping })

@@ -6,6 +6,10 @@ export interface Commands {
   readonly 'query-status': { arguments: NoArguments; return: { status: string; running: boolean } }
   /** Writes the state of every device, without memory, to a path in QEMU's file system. */
   readonly 'xen-save-devices-state': { arguments: { filename: string; live: boolean }; return: object }
+  /** Loads such a state, while the CPUs are stopped. */
+  readonly 'xen-load-devices-state': { arguments: { filename: string }; return: object }
+  /** Changes a property of an object, for example the node that a disk device reads and writes. */
+  readonly 'qom-set': { arguments: { path: string; property: string; value: string }; return: object }
   readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
   /** Changes a node, for another backing file. The command sets all options: one that is left out gets its default. */
   readonly 'blockdev-reopen': { arguments: { options: readonly [ReopenOptions] }; return: object }
@@ -44,7 +48,7 @@ type NoArguments = Readonly<Record<string, never>>
 interface BlockdevOptions {
   readonly driver: 'qcow2'
   readonly 'node-name': string
-  readonly file: { readonly driver: 'file'; readonly filename: string }
+  readonly file: { readonly driver: 'file'; readonly filename: string; readonly 'node-name'?: string }
   readonly cache: { readonly 'no-flush': boolean }
   /** Default: QEMU ignores discards of the guest. */
   readonly discard?: 'unmap'

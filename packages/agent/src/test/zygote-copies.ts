@@ -64,6 +64,11 @@ export class ZygoteCopies {
     return sandbox
   }
 
+  /** Whether a copy continues the sandbox's checkpoint. */
+  async isContinued(sandbox: Pick<AgentSandbox, 'id'>): Promise<boolean> {
+    return (await commandLine(await this.processOf(sandbox))).includes('--continue')
+  }
+
   folderOf({ id }: Pick<AgentSandbox, 'id'>): string {
     return join(this.#agent.dataDir, 'sandboxes', id, 'vm')
   }

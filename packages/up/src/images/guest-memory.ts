@@ -10,6 +10,7 @@ const SOURCES = [
   'zygote.c',
   'zygote-threads.c',
   'zygote-child.c',
+  'zygote-state.c',
   'zygote-hooks.c',
   'jail-filter.c',
   'jail-rights.c',

@@ -64,6 +64,17 @@ export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share, .
   return { pages: count, runs: merged.length, bases: kept }
 }
 
+/** The encoded runs of the pages that a guest without a checkpoint has written. Its CPUs are stopped. */
+export function writtenRuns({
+  pid,
+  bakeMemory,
+  memoryBytes,
+}: Pick<SaveMemory, 'pid' | 'bakeMemory' | 'memoryBytes'>): Buffer {
+  const { ino } = statSync(bakeMemory)
+  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
+  return encodeRuns(mergeRuns(ownPages(pid, memory, []).own))
+}
+
 /** One byte per page: 1 if the page is neither that of the bake nor of a kept base. */
 function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]) {
   const own = anonymousPages(pid, memory)

@@ -17,6 +17,7 @@ import { describeEnd, type InheritedFile, lastWords, launch, type LaunchedQemu }
 import {
   bootArguments,
   CHANNELS,
+  descriptorArguments,
   FIRST_FILE_FD,
   IMAGE_SOCKET,
   restoreArguments,
@@ -52,6 +53,11 @@ export interface BootFiles {
   readonly kernel: string
   readonly initramfs: string
 }
+
+/** The most layers of a disk that a child of a zygote can take over from another VM: QEMU has a descriptor for each. */
+export const RESERVED_LAYERS = 16
+/** In the place of those files in a zygote. */
+const NOTHING = '/dev/null'
 
 /** Names of their copies in the VM's folder: the VM's user may have no access to the originals. */
 const KERNEL = 'vmlinuz'
@@ -114,16 +120,18 @@ export async function launchRestoring(
     const inherited = inheritance(options, disk, state, vhost)
     const firstFd = FIRST_FILE_FD + inherited.files.length
     const { args, files = [], env = {} } = extras(firstFd)
+    const reserved = Array.from({ length: options.makesChildren === true ? RESERVED_LAYERS : 0 }, () => NOTHING)
+    const firstReserved = firstFd + files.length
     const launched = await launch({
       qemu: options.qemu,
-      args: [...inherited.args, ...args],
+      args: [...inherited.args, ...args, ...reserved.flatMap((_, at) => descriptorArguments(firstReserved + at))],
       folder: options.folder,
       logPath: options.logPath,
       confinement: options.confinement,
       tap: options.tap,
       bake: options.bake,
       accelerator: options.machine.accelerator,
-      files: [...inherited.files, ...files],
+      files: [...inherited.files, ...files, ...reserved],
       preload: { path: options.preload, env: { ...inherited.env, ...imaging(options), ...zygoteOf(options), ...env } },
       makesChildren: options.makesChildren,
     })
@@ -168,6 +176,11 @@ async function stateFile({ checkpoint, volumes, bake, folder }: Restore): Promis
   const path = join(folder, 'state')
   await writeFile(path, addVolumes(await readFile(saved), await readFile(volumesState), volumes), { flag: 'wx' })
   return path
+}
+
+/** Runs a guest whose CPUs are stopped. Concurrently: messages to the guest wait in its queue until its CPUs run. */
+export async function continueGreeted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
+  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }
 
 /** Polls, because QEMU does not report that it has loaded the state. */

@@ -3,7 +3,7 @@ import type { Accelerator } from '@offshoot/contract/agent-api'
 import type { CgroupPlace } from '../host/cgroups.ts'
 import { JAIL_BAKE, type Jail, joining } from '../host/jail.ts'
 import { channelFolder } from './channel.ts'
-import { CHANNELS, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from './machine.ts'
+import { CHANNELS, CONTINUED_FD, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from './machine.ts'
 
 /** The user, groups and jail of a QEMU. */
 export interface Confinement {
@@ -51,6 +51,8 @@ export interface ChildDescriptors {
   readonly shared: readonly number[]
   /** The socket on which it serves images of its memory (native/memory-image.c); `null`: it makes none. */
   readonly images: number | null
+  /** How many layers the memory of the VM that it continues has, in the descriptors from CONTINUED_FD on; `null`: it continues none. */
+  readonly memoryLayers: number | null
 }
 
 export interface ProgramLine {
@@ -83,7 +85,7 @@ export function imprison(line: ProgramLine, jailed: Jailed): ProgramLine {
  */
 export function imprisonChild(
   zygote: { readonly socket: string; readonly pid: number },
-  { over, renewed, shared, images }: ChildDescriptors,
+  { over, renewed, shared, images, memoryLayers }: ChildDescriptors,
   jailed: Jailed,
 ): ProgramLine {
   const descriptors = [
@@ -91,6 +93,7 @@ export function imprisonChild(
     renewed.flatMap((fd) => ['--renew', String(fd)]),
     shared.flatMap((fd) => ['--share', String(fd)]),
     images === null ? [] : ['--images', String(images)],
+    memoryLayers === null ? [] : ['--continue', String(CONTINUED_FD), String(memoryLayers)],
   ]
   const args = [...jailArguments(jailed), '--zygote', zygote.socket, String(zygote.pid), ...descriptors.flat()]
   return { program: jailed.jail.launcher, args }

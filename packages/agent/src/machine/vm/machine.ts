@@ -85,6 +85,14 @@ export const CHANNELS = {
 } as const
 /** The socket on which a zygote listens for the launchers of its children (native/zygote.c). */
 export const ZYGOTE_CHANNEL = { name: 'zygote.sock', fd: 103 } as const
+/**
+ * The first of the descriptors by which a zygote's child continues another VM (native/zygote.h): what the zygote has written, then
+ * pages and runs of each layer of that VM's memory. Above all others, also those that only come with the request for a child.
+ */
+export const CONTINUED_FD = 300
+/** The path from which such a child loads its device state, and the file in its folder that it gets for it. */
+export const CONTINUED_PATH = '/dev/null/continued-state'
+export const CONTINUED_STATE = 'continued-state'
 /** Whether QEMU makes its sockets in its working directory or inherits them. The guest's machine is the same. */
 export type ChannelKind = 'paths' | 'inherited'
 

@@ -1,26 +1,43 @@
-import { open, type FileHandle } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { open, type FileHandle, writeFile } from 'node:fs/promises'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
+import { Semaphore } from '@offshoot/kit/semaphore'
 import { addLayer } from '../capture/capture.ts'
+import { writtenRuns } from '../capture/save-memory.ts'
 import { JAIL_VM, type Jail } from '../host/jail.ts'
 import { stopHeld } from '../guest/hold.ts'
 import { channelFolder, makeChannel } from '../vm/channel.ts'
 import { type ChildDescriptors, imprisonChild } from '../vm/confinement.ts'
 import { type InheritedFile, type LaunchedQemu, startQemu } from '../vm/launch.ts'
-import { CHANNELS, CONSOLE, FIRST_FILE_FD, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from '../vm/machine.ts'
+import {
+  CHANNELS,
+  CONSOLE,
+  CONTINUED_FD,
+  descriptorPath,
+  FIRST_FILE_FD,
+  QMP_FD,
+  TAP_FD,
+  ZYGOTE_CHANNEL,
+} from '../vm/machine.ts'
 import { type OpenDescriptor, openDescriptors } from '../vm/open-descriptors.ts'
 import { Vm } from '../vm/vm.ts'
+import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { Layers } from '../../store/disks/layers.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
-import { fileOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
+import { fileOfLayer, layerOfNode, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
-import { explainFailure, restore, type Restore } from '../restore/restore.ts'
+import { explainFailure, RESERVED_LAYERS, restore, type Restore } from '../restore/restore.ts'
 
 /** Milliseconds between two looks whether QEMU has closed the agent's connections. */
 const LOOK_MS = 2
 const KILL_MS = 5000
+const MIB = 1024 * 1024
+/** In the folder around the zygote's own: the pages that its guest has written (`page-runs.ts`). */
+const WRITTEN = 'written'
+/** Children that wait for the one that is being made. */
+const MAX_WAITING = 1000
 
 /** Descriptors that the launcher of a child opens anew, under the same numbers. */
 const LAUNCHER_OPENS: ReadonlySet<number> = new Set([TAP_FD, ...Object.values(CHANNELS).map(({ fd }) => fd)])
@@ -31,6 +48,26 @@ export interface ZygoteOptions extends Omit<Restore, 'checkpoint' | 'volumes' | 
 /** Where a child runs: as for a restore. Its machine and its disk are the zygote's. */
 export type ZygoteChild = Pick<Restore, 'folder' | 'logPath' | 'confinement' | 'tap'>
 
+/** The files of a VM that a child is to continue (`continued-vm.ts`), each list with the lowest layer first. */
+export interface ContinuedFiles {
+  readonly memory: readonly MemoryFiles[]
+  /** At most {@link RESERVED_LAYERS}. */
+  readonly disk: readonly InheritedFile[]
+}
+
+/** What children need to know of the zygote's QEMU. */
+interface Machinery {
+  /**
+   * Its disk: a frozen layer with what the guest wrote while it was prepared, and an empty one. A child gets an empty layer of its
+   * own in the place of that, which it freezes at once. So all children have the same two layers below their disks.
+   */
+  readonly disk: DiskChain
+  /** The path of the device that reads and writes the disk. */
+  readonly diskDevice: string
+  /** Sets of descriptors, and the one descriptor of each, in whose places a child gets the layers of another VM's disk. */
+  readonly reserved: readonly { readonly set: number; readonly fd: number }[]
+}
+
 /**
  * A VM that stands still and is copied by its host, threads and all (native/zygote.c, docs/adr/0046-zygotes.md). A copy has the
  * guest's code already translated, which a restored VM must do again. Under TCG only, and only with a jail.
@@ -39,22 +76,27 @@ export type ZygoteChild = Pick<Restore, 'folder' | 'logPath' | 'confinement' | '
  */
 export class Zygote {
   readonly vm: Vm
+  /** `false`: a child could not continue another VM, so no other is asked to. */
+  canContinue = true
   readonly #options: ZygoteOptions
-  /**
-   * Its disk: a frozen layer with what the guest wrote while it was prepared, and an empty one. A child gets an empty layer of its
-   * own in the place of that, which it freezes at once. So all children have the same two layers below their disks.
-   */
-  readonly #disk: DiskChain
+  readonly #machinery: Machinery
+  /** One child at a time. */
+  readonly #turns = new Semaphore(1, MAX_WAITING)
 
-  private constructor(options: ZygoteOptions, vm: Vm, disk: DiskChain) {
+  private constructor(options: ZygoteOptions, vm: Vm, machinery: Machinery) {
     this.#options = options
     this.vm = vm
-    this.#disk = disk
+    this.#machinery = machinery
   }
 
-  /** The layers below the disk of every child. They are needed as long as the zygote exists. */
+  /** The layers below the disk of every child, the lowest first. They are needed as long as the zygote exists. */
   get layers(): readonly LayerId[] {
-    return [...this.#disk.layers, this.#disk.active]
+    const { active, layers } = this.#machinery.disk
+    return [...layers, active]
+  }
+
+  get diskDevice(): string {
+    return this.#machinery.diskDevice
   }
 
   /**
@@ -67,9 +109,10 @@ export class Zygote {
       await prepare(vm)
       await stopHeld(vm, deadline)
       await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
-      if (vm.disk === null) throw new Error('a VM without layers cannot be a zygote')
+      const machinery = await machineryOf(vm, deadline)
+      await writeFile(writtenBy(vm), writtenPages(vm, options), { mode: 0o400 })
       await vm.closeLink()
-      return new Zygote(options, vm, vm.disk)
+      return new Zygote(options, vm, machinery)
     } catch (error) {
       const cause = await explainFailure(vm, error)
       await vm.kill(Deadline.after(KILL_MS, 'end of a zygote that did not start'))
@@ -77,37 +120,53 @@ export class Zygote {
     }
   }
 
-  /**
-   * Makes a child, which stands still as its zygote does, with processes held. Not concurrently. Leaves no process behind if it
-   * fails.
-   */
+  /** Makes a child, which stands still as its zygote does, with processes held. Leaves no process behind if it fails. */
   async fork(child: ZygoteChild, deadline: Deadline): Promise<Vm> {
-    const { jail = null } = child.confinement
+    const { bake, layers } = this.#options
+    const vm = await this.#copy(child, null, deadline)
+    try {
+      await addLayer(vm, { bake, uid: child.confinement.uid, layers }, deadline)
+      return vm
+    } catch (error) {
+      const cause = await explainFailure(vm, error)
+      await vm.kill(Deadline.after(KILL_MS, 'end of a child of a zygote'))
+      throw cause
+    }
+  }
+
+  /**
+   * Makes a child that can load another VM's state, and stands still. Leaves no process behind if it fails.
+   * @returns also the paths by which its QEMU opens the files of that VM's disk
+   */
+  async forkToContinue(
+    child: ZygoteChild,
+    files: ContinuedFiles,
+    deadline: Deadline,
+  ): Promise<{ vm: Vm; paths: readonly string[] }> {
+    const places = this.#machinery.reserved.slice(0, files.disk.length)
+    if (places.length < files.disk.length) throw new Error('a disk has more layers than a child of a zygote can have')
+    return { vm: await this.#copy(child, files, deadline), paths: places.map(({ set }) => descriptorPath(set)) }
+  }
+
+  async #copy(child: ZygoteChild, files: ContinuedFiles | null, deadline: Deadline): Promise<Vm> {
+    const { confinement } = child
+    const { jail = null, uid } = confinement
     if (jail === null) throw new Error('a child of a zygote needs a jail')
-    const { bake, layers, isDurable } = this.#options
-    const { folder, confinement } = child
-    const place = { bake, uid: confinement.uid }
-    await addActiveLayer(folder, this.#disk.active, { ...place, empty: bakeFiles(bake).overlay, isDurable })
+    const { bake, isDurable } = this.#options
+    const { disk } = this.#machinery
+    await addActiveLayer(child.folder, disk.active, { empty: bakeFiles(bake).overlay, uid, isDurable })
     const console = await newConsole(child)
     try {
-      const launched = await this.#launch(child, jail, console, deadline)
-      const vm = Vm.of(folder, launched, this.#disk, { isDurable, confinement })
-      try {
-        await addLayer(vm, { ...place, layers }, deadline)
-        return vm
-      } catch (error) {
-        const cause = await explainFailure(vm, error)
-        await vm.kill(Deadline.after(KILL_MS, 'end of a child of a zygote'))
-        throw cause
-      }
+      const launch = async () => this.#launch(child, jail, { console, continued: files }, deadline)
+      return Vm.of(child.folder, await this.#turns.run(launch, deadline.signal), disk, { isDurable, confinement })
     } finally {
       await console.close()
     }
   }
 
-  async #launch(child: ZygoteChild, jail: Jail, console: FileHandle, deadline: Deadline): Promise<LaunchedQemu> {
+  async #launch(child: ZygoteChild, jail: Jail, given: Given, deadline: Deadline): Promise<LaunchedQemu> {
     const { folder, logPath, confinement, tap } = child
-    const { files, descriptors } = await this.#plan(child, console, deadline)
+    const { files, descriptors } = await this.#plan(child, given, deadline)
     const socket = relative(folder, join(channelFolder(this.vm.folder), ZYGOTE_CHANNEL.name))
     const zygote = { socket, pid: this.vm.process.pid }
     const start = { folder, logPath, files, env: {}, isJailed: true, isGreeted: true }
@@ -125,11 +184,13 @@ export class Zygote {
   /** What the child gets for each open file of the zygote. @throws Error if there is one that it must not have */
   async #plan(
     { folder }: ZygoteChild,
-    console: FileHandle,
+    { console, continued }: Given,
     deadline: Deadline,
   ): Promise<{ files: InheritedFile[]; descriptors: ChildDescriptors }> {
     const { layers } = this.#options
-    const { active, layers: frozen } = this.#disk
+    const { disk, reserved } = this.#machinery
+    const { active, layers: frozen } = disk
+    const taken = new Map(continued?.disk.map((file, at) => [reserved[at]?.fd, file]))
     const files: InheritedFile[] = []
     const over: [number, number][] = [[QMP_FD, QMP_FD]]
     const renewed: number[] = []
@@ -139,8 +200,10 @@ export class Zygote {
     const written = new Map(frozen.map((id) => [join(JAIL_VM, fileOfLayer(id)), id]))
     for (const { fd, name, isWritable } of await this.#openFiles(deadline)) {
       const layer = written.get(name)
+      const takenFile = taken.get(fd)
       if (fd === QMP_FD || fd === ZYGOTE_CHANNEL.fd || LAUNCHER_OPENS.has(fd)) continue
       if (fd === 1 || fd === 2) over.push([fd, fd])
+      else if (takenFile !== undefined) replace(fd, takenFile)
       else if (layer !== undefined) replace(fd, layers.path(layer))
       else if (name === join(JAIL_VM, fileOfLayer(active))) replace(fd, { writable: join(folder, fileOfLayer(active)) })
       else if (name === join(JAIL_VM, CONSOLE)) replace(fd, { open: console })
@@ -148,8 +211,12 @@ export class Zygote {
       else if (name === 'anon_inode:[signalfd]' || !isWritable || name === '/dev/null') shared.push(fd)
       else throw new Error(`QEMU has ${name} open, which its children must not have`)
     }
+    if (continued !== null) {
+      const memory = continued.memory.flatMap(({ pages, runs }) => [pages, runs])
+      for (const [at, path] of [writtenBy(this.vm), ...memory].entries()) replace(CONTINUED_FD + at, path)
+    }
     const images = this.#options.isDurable ? CHANNELS.image.fd : null
-    return { files, descriptors: { over, renewed, shared, images } }
+    return { files, descriptors: { over, renewed, shared, images, memoryLayers: continued?.memory.length ?? null } }
   }
 
   /** Waits until the only sockets are those that QEMU listens on, and its monitor. */
@@ -161,6 +228,36 @@ export class Zygote {
       await deadline.race(wait(LOOK_MS))
     }
   }
+}
+
+/** What the agent opens for a child. */
+interface Given {
+  readonly console: FileHandle
+  /** `null`: it continues no other VM. */
+  readonly continued: ContinuedFiles | null
+}
+
+async function machineryOf(vm: Vm, deadline: Deadline): Promise<Machinery> {
+  const [sets, devices] = await Promise.all([
+    vm.qmp.execute('query-fdsets', {}, deadline),
+    vm.qmp.execute('query-blockstats', {}, deadline),
+  ])
+  const { disk } = vm
+  const { qdev: diskDevice } = devices.find((device) => layerOfNode(device['node-name'] ?? '') === disk?.active) ?? {}
+  if (disk === null || diskDevice === undefined) throw new Error('a VM without layers cannot be a zygote')
+  // A zygote has no other sets: neither layers nor volumes.
+  const reserved = sets.flatMap(({ 'fdset-id': set, fds }) => fds.map(({ fd }) => ({ set, fd })))
+  if (reserved.length !== RESERVED_LAYERS)
+    throw new Error(`a zygote has ${reserved.length} places for layers of others`)
+  return { disk, diskDevice, reserved }
+}
+
+function writtenPages({ process: { pid } }: Vm, { bake, machine: { memoryMib } }: ZygoteOptions): Buffer {
+  return writtenRuns({ pid, bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * MIB })
+}
+
+function writtenBy({ folder }: Vm): string {
+  return join(dirname(folder), WRITTEN)
 }
 
 /** The file for the child's serial console, which QEMU would otherwise make itself. */

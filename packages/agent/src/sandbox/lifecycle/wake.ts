@@ -5,7 +5,7 @@ import { guestIdentity } from '../../machine/guest/guest-identity.ts'
 import { CheckpointDamaged, CheckpointIncompatible } from '../../store/checkpoints/checkpoint-errors.ts'
 import { releaseGuest } from '../../machine/guest/hold.ts'
 import { QemuEnded } from '../../machine/vm/launch.ts'
-import type { Greet } from '../../machine/restore/restore.ts'
+import { continueGreeted, type Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import { wokenDraft } from '../events/announce-state.ts'
 import { adoptAllBackground } from '../commands/background-watch.ts'
@@ -231,10 +231,6 @@ async function continueCommitted(host: Host, { id, manifest }: Sandbox, { vm, gr
     else unanswered.set(vm, greet)
     throw error
   }
-}
-
-async function continueGreeted(vm: Vm, greet: Greet, deadline: Deadline): Promise<void> {
-  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
 }
 
 /** VMs whose guests have not answered since their wake was committed, and the message that each must still get. */

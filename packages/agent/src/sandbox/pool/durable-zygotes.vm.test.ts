@@ -67,13 +67,27 @@ describe.runIf(process.getuid?.() === 0)('a copy of a durable zygote', () => {
     await agent.sh(sandbox.id, 'echo kept > /run/memory')
     const [child] = (await agent.forked(sandbox.id)).children
     expect(await agent.sh(child?.id ?? '', 'cat /run/memory')).toBe('kept')
+    expect(await zygotes.isContinued({ id: child?.id ?? '' })).toBe(true)
   })
 
-  it('hibernates and wakes', async () => {
+  it('continues a sandbox that wakes, with flushes, images of its memory and the lease of its host', async () => {
     const sandbox = await zygotes.taken()
     await agent.sh(sandbox.id, 'echo kept > /root/file; echo kept > /run/memory')
     expect((await agent.act(sandbox.id, 'hibernate')).status).toBe(200)
-    expect(await agent.sh(sandbox.id, 'cat /root/file /run/memory')).toBe('kept\nkept')
+    expect(await agent.sh(sandbox.id, 'cat /root/file /run/memory; sync')).toBe('kept\nkept')
+    expect(await zygotes.isContinued(sandbox)).toBe(true)
+    const active = (await blockNodes(zygotes.folderOf(sandbox))).filter(({ drv, ro }) => drv === 'qcow2' && !ro)
+    expect(active.map(({ cache }) => cache['no-flush'])).toEqual([false])
+    const vm = await zygotes.processOf(sandbox)
+    const socket = (name: string) => ownSocket(zygotes.folderOf(sandbox), name, true)
+    const image = await MemoryImage.take({ process: vm.process, socket }, deadline())
+    expect(image).not.toBeNull()
+    image?.close()
+    const endsAtMs = await leases.renew(SHORT)
+    await eventually('the end of the lease', async () => uptimeMs() > endsAtMs)
+    await eventually('the VM to stand still', async () => isStopped(vm.process.pid))
+    await leases.renew(LONG)
+    expect(await agent.sh(sandbox.id, 'cat /run/memory')).toBe('kept')
     expect((await agent.delete(sandbox.id)).status).toBe(204)
   })
 
@@ -94,6 +108,7 @@ describe.runIf(process.getuid?.() === 0)('a copy of a durable zygote', () => {
 
 interface BlockNode {
   readonly drv: string
+  readonly ro: boolean
   readonly file: string
   readonly cache: { readonly 'no-flush': boolean }
 }

@@ -39,7 +39,7 @@ function poolOf(change: Partial<PoolOptions> = {}): Pool {
     make: async (wanted) => {
       if (!host.hasMemory) return null
       const { promise, resolve } = Promise.withResolvers<unknown>()
-      const isCopy = zygotes.of(wanted) !== null
+      const isCopy = zygotes.of(wanted.manifest.bake) !== null
       const vm = { ended: promise }
       const spare = { seed: wanted, memoryMib: SPARE_MIB, isCopy, vm, end: () => resolve(null) }
       made.push(spare as unknown as (typeof made)[number])
@@ -54,7 +54,7 @@ function poolOf(change: Partial<PoolOptions> = {}): Pool {
     log: pino({ level: 'silent' }),
     ...change,
   })
-  pool.start()
+  pool.start([seed])
   return pool
 }
 
@@ -202,6 +202,16 @@ describe('a zygote', () => {
     await vi.advanceTimersByTimeAsync(20_000)
     expect(pool.spares.every(({ isCopy }) => isCopy)).toBe(true)
     expect(pool.spares.length).toBeGreaterThan(0)
+  })
+
+  it('is made for starts from checkpoints alone, and then needs no spare', async () => {
+    const pool = poolOf()
+    for (let i = 0; i < 3; i++) pool.noteRestore(seed.manifest.bake)
+    pool.noteRestore('unknown/1')
+    await vi.advanceTimersByTimeAsync(3000)
+    expect(made).toHaveLength(0)
+    expect(await pool.evictOne()).toBe(true)
+    expect(removedZygotes).toHaveLength(1)
   })
 
   it('is not made without room for it', async () => {

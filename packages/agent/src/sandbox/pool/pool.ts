@@ -9,7 +9,8 @@
  *  - The memory of all spares and zygotes stays below a limit.
  *  - The agent makes a spare only while it restores no sandbox.
  *  - Only templates with recent creates have spares; the more creates, the more spares.
- *  - A template with several recent creates gets a zygote, from which its spares are copied, if there is room for one.
+ *  - A template with several recent creates, forks and wakes gets a zygote, if there is room for one. Its spares are copied from
+ *    that, and copies continue its checkpoints.
  */
 import type { Logger } from 'pino'
 import type { Seed } from './seed.ts'
@@ -23,8 +24,8 @@ const LOOK_MS = 200
 const RETRY_MS = 10_000
 /** Estimated MiB of the first spare. Later estimates use the average of the existing ones. */
 const EXPECTED_MIB = 64
-/** Recent creates of a template before it gets a zygote. */
-const CREATES_FOR_ZYGOTE = 3
+/** Recent creates and restores of a template before it gets a zygote. */
+const STARTS_FOR_ZYGOTE = 3
 const REPLACED = 'replaced by a copy of a zygote'
 
 export interface PoolOptions {
@@ -45,6 +46,8 @@ export class Pool {
   readonly #options: PoolOptions
   readonly #demand = new Demand()
   readonly #waiting = new Map<string, Spare[]>()
+  /** Seeds of templates, by bake: those of the host, and those that were created. */
+  readonly #templates = new Map<string, Seed>()
   readonly #closing = new AbortController()
   #timer: NodeJS.Timeout | undefined
   /** The check that is running. */
@@ -63,17 +66,26 @@ export class Pool {
     this.#options = options
   }
 
-  start(): void {
+  /** @param templates seeds of the host's templates */
+  start(templates: readonly Seed[]): void {
+    for (const seed of templates) this.#templates.set(seed.manifest.bake, seed)
     if (this.#options.memoryMib > 0) this.#timer = setInterval(() => this.#look(), LOOK_MS).unref()
   }
 
   /** Takes a spare for this seed, which then belongs to the caller; `null` if none waits, and for a seed that is not a template's. */
   take(seed: Seed): Spare | null {
     if (this.#options.memoryMib === 0 || seed.checkpoint !== null) return null
+    this.#templates.set(seed.manifest.bake, seed)
     this.#demand.note(seed)
     const spare = this.#best(seed.manifest.bake)
     this.taken[spare === null ? 'misses' : 'hits']++
     return spare
+  }
+
+  /** A VM is being started from a checkpoint of this bake, which a copy of a zygote could continue. */
+  noteRestore(bake: string): void {
+    const seed = this.#templates.get(bake)
+    if (seed !== undefined) this.#demand.noteRestore(seed)
   }
 
   /** Takes the oldest spare of a template, copies of a zygote first. */
@@ -116,6 +128,7 @@ export class Pool {
   /** Evicts the spares of deleted templates, and makes no more of them. */
   async forget(isMeant: (bake: string) => boolean): Promise<void> {
     this.#demand.forget(isMeant)
+    for (const bake of this.#templates.keys()) if (isMeant(bake)) this.#templates.delete(bake)
     const meant = this.spares.filter(({ seed }) => isMeant(seed.manifest.bake))
     await Promise.all(meant.map((spare) => this.#discard(spare, 'its template is no more')))
     await this.#discardZygotes(isMeant, 'its template is no more')
@@ -143,7 +156,7 @@ export class Pool {
     await this.#evictUnneeded()
     if (this.#options.isBusy() || performance.now() < this.#retryAtMs) return
     await this.#removeAll(this.#unremoved.splice(0))
-    const popular = this.#options.zygotes.lacking(this.#demand.popular(CREATES_FOR_ZYGOTE))
+    const popular = this.#options.zygotes.lacking(this.#demand.popular(STARTS_FOR_ZYGOTE))
     if (popular !== null && (await this.#makeRoomForZygote(popular)))
       return this.#cancellable(async (cancelled) => this.#options.zygotes.make(popular, cancelled))
     const seed = this.#demand.neediest((bake) => this.#countOf(bake))
@@ -154,20 +167,21 @@ export class Pool {
 
   /**
    * Evicts spares of the template if there is room for its zygote then: copies of it need less memory. One spare stays for
-   * creates until there is a copy. Without a spare there is no zygote yet: the spare is made first.
+   * creates until there is a copy, and is made first. A template without creates needs none.
    * @returns whether the zygote has room
    */
   async #makeRoomForZygote({ manifest: { bake } }: Seed): Promise<boolean> {
     const [first, ...others] = this.#waiting.get(bake) ?? []
     const othersMib = others.reduce((sum, { memoryMib }) => sum + memoryMib, 0)
     const isEnough = (usedMib: number) => usedMib + EXPECTED_ZYGOTE_MIB <= this.#options.memoryMib
-    if (first === undefined || !isEnough(this.#usedMib - othersMib)) return false
+    if ((first === undefined && this.#demand.hasCreates(bake)) || !isEnough(this.#usedMib - othersMib)) return false
     for (const spare of others) if (!isEnough(this.#usedMib)) await this.#discard(spare, 'discarded for a zygote')
     return true
   }
 
   /** A restored spare of a template that has a zygote: a copy is to replace it. */
-  readonly #isStale = ({ seed, isCopy }: Spare): boolean => !isCopy && this.#options.zygotes.of(seed) !== null
+  readonly #isStale = ({ seed, isCopy }: Spare): boolean =>
+    !isCopy && this.#options.zygotes.of(seed.manifest.bake) !== null
 
   #countOf(bake: string): number {
     return (this.#waiting.get(bake) ?? []).filter((spare) => !this.#isStale(spare)).length

@@ -27,9 +27,9 @@ export class Zygotes {
     this.#options = options
   }
 
-  /** The zygote for a seed's spares; `null` if there is none. */
-  of({ manifest }: Seed): PoolZygote | null {
-    return this.#ready.get(manifest.bake) ?? null
+  /** The zygote of a template's bake (`NAME/FINGERPRINT`); `null` if there is none. */
+  of(bake: string): PoolZygote | null {
+    return this.#ready.get(bake) ?? null
   }
 
   get all(): PoolZygote[] {
@@ -43,7 +43,9 @@ export class Zygotes {
   /** The first of these seeds that lacks a zygote and may have one. */
   lacking(seeds: readonly Seed[], nowMs = performance.now()): Seed | null {
     const mayTry = ({ manifest }: Seed) => nowMs >= (this.#retryAtMs.get(manifest.bake) ?? 0)
-    return seeds.find((seed) => this.of(seed) === null && this.#options.isWanted(seed) && mayTry(seed)) ?? null
+    return (
+      seeds.find((seed) => this.of(seed.manifest.bake) === null && this.#options.isWanted(seed) && mayTry(seed)) ?? null
+    )
   }
 
   async make(seed: Seed, cancelled: AbortSignal): Promise<void> {

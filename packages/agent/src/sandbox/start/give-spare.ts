@@ -3,7 +3,7 @@ import { applyLimitsToSpare } from './apply-limits.ts'
 import type { Host } from '../model/host.ts'
 import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
 import type { Sandbox } from '../model/sandbox.ts'
-import type { Greet } from '../../machine/restore/restore.ts'
+import { continueGreeted, type Greet } from '../../machine/restore/restore.ts'
 import type { Spare } from '../pool/spare.ts'
 
 /**
@@ -21,6 +21,5 @@ export async function giveSpare(
   sandbox.firstManifest = await adoptSpareFolder(folder, host.store.dir.sandbox(sandbox.id), sandbox.manifest)
   vm.moved(host.store.dir.vm(sandbox.id))
   applyLimitsToSpare(host, sandbox.manifest, vm)
-  // Concurrently: messages to the guest wait in its queue until its CPUs run.
-  await Promise.all([vm.qmp.execute('cont', {}, deadline), greet(vm, deadline)])
+  await continueGreeted(vm, greet, deadline)
 }

@@ -26,7 +26,7 @@ const LOW_PRIORITY_MS = 2000
 /** Makes a spare after the restores before it. @returns `null` if the host has too little memory or disk space */
 export async function makeSpareInTurn(host: Host, seed: Seed, cancelled: AbortSignal): Promise<Spare | null> {
   return inTurn(host, seed, cancelled, async () => {
-    const zygote = host.zygotes.of(seed)
+    const zygote = host.zygotes.of(seed.manifest.bake)
     const copy = zygote === null ? null : await copyZygote(host, zygote, cancelled)
     return copy ?? (await makeSpare(host, seed, cancelled))
   })

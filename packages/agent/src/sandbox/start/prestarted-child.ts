@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { createMemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { createMemoryFiles, memoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { makeSandboxFolder } from '../../store/data-dir/folders.ts'
 import type { LayerId } from '../../store/disks/layer-id.ts'
 import { openActiveLayer } from '../../store/disks/layers.ts'
 import { removeSpare } from './make-spare.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import { PrestartedVm } from '../../machine/restore/prestarted-vm.ts'
-import { prepareVm } from './prepare-vm.ts'
+import { PrestartedVm, type PrestartOptions } from '../../machine/restore/prestarted-vm.ts'
+import type { ContinuedVm } from '../../machine/zygotes/continued-vm.ts'
+import { copyToContinue, zygoteToContinue } from './copy-to-continue.ts'
+import { prepareVm, type VmPlace } from './prepare-vm.ts'
 import type { Host, HostStore, HostPlatform } from '../model/host.ts'
 import { applyLimits } from './apply-limits.ts'
 import { adoptSpareFolder } from '../../store/sandboxes/manifest.ts'
@@ -26,7 +28,7 @@ const START_MS = 30_000
 export interface PrestartedChild {
   readonly slot: number
   readonly folder: string
-  readonly starting: PrestartedVm
+  readonly starting: PrestartedVm | ContinuedVm
   /** All layers of the child, the lowest first. The last one is just being frozen. */
   readonly layers: readonly LayerId[]
   /** The inode of the last layer's file. */
@@ -88,16 +90,10 @@ async function start(
     try {
       const { ino } = await frozen.stat()
       await makeSandboxFolder(folder)
-      const options = await prepareVm(host, { ...manifest, slot, folder, lowPriorityUntil: captured })
-      const starting = await PrestartedVm.start(
-        {
-          ...options,
-          checkpoint: { folder: checkpoint, bases: 0, layers },
-          frozen: { id: active, file: frozen },
-          captured,
-        },
-        Deadline.after(START_MS, 'start of a QEMU during a capture', leaving.signal),
-      )
+      const deadline = Deadline.after(START_MS, 'start of a QEMU during a capture', leaving.signal)
+      const place = { ...manifest, slot, folder, lowPriorityUntil: captured }
+      const from = { checkpoint, layers, frozen: { id: active, file: frozen }, captured }
+      const starting = await startWaiting(host, place, from, deadline)
       return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
     } finally {
       await frozen.close()
@@ -106,6 +102,30 @@ async function start(
     await removeSpare(host.platform, { slot, folder, vm: null })
     throw error
   }
+}
+
+interface Waiting extends Pick<PrestartOptions, 'frozen' | 'captured'> {
+  /** Folder of the checkpoint. */
+  readonly checkpoint: string
+  readonly layers: readonly LayerId[]
+}
+
+/** A copy of the template's zygote, or else a QEMU that is started. */
+async function startWaiting(
+  host: Host,
+  place: VmPlace,
+  { checkpoint, layers, frozen, captured }: Waiting,
+  deadline: Deadline,
+): Promise<PrestartedVm | ContinuedVm> {
+  host.pool.noteRestore(place.bake)
+  const source = zygoteToContinue(host, place, layers.length + 1)
+  if (source !== null) {
+    const below = layers.map((id) => ({ id, file: host.store.layers.path(id) }))
+    const disk = [...below, { id: frozen.id, file: { open: frozen.file } }]
+    return copyToContinue(host, source, place, { memory: memoryFiles(checkpoint, 0), disk }, deadline)
+  }
+  const options = { ...(await prepareVm(host, place)), checkpoint: { folder: checkpoint, bases: 0, layers } }
+  return PrestartedVm.start({ ...options, frozen, captured }, deadline)
 }
 
 /** Whether it has the disk that the sandbox needs. The parent's disk may have changed between start and capture. */

@@ -22,6 +22,7 @@ import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
+import { continuedDatabases, continuedSandboxes } from './continued-benches.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
@@ -58,6 +59,11 @@ export const benches: readonly Bench[] = [
   { names: ['create', 'delete'], run: createAndDelete },
   { names: ['create_pool'], run: createFromPool },
   { names: ['first_exec_pool', 'node_v_pool'], run: firstCommandsFromPool },
+  {
+    names: ['fork_pool', 'fork_first_exec_pool', 'wake_pool', 'wake_first_exec_pool', 'fork_tree_16_pool'],
+    run: continuedSandboxes,
+    withinMs: 2 * BENCH_MS,
+  },
   { names: ['net_setup_ms'], run: networkSetup },
   { names: ['guest_http_get'], run: guestHttpGet },
   { names: ['exec_true'], run: execTrue },
@@ -167,6 +173,11 @@ export const benches: readonly Bench[] = [
   { names: ['app_scale_out'], run: appScaleOut },
   { names: ['db_create', 'db_wake'], run: databaseLife },
   { names: ['db_create_pool'], run: databaseFromPool },
+  {
+    names: ['db_wake_pool', 'db_branch_pool', 'db_branch_parent_pause_pool_ms'],
+    run: continuedDatabases,
+    withinMs: 2 * BENCH_MS,
+  },
   { names: ['db_branch', 'db_branch_parent_pause_ms'], run: databaseBranch },
   { names: ['db_connect'], run: databaseConnections },
   { names: ['db_tps'], run: databaseRate },

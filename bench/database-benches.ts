@@ -43,18 +43,21 @@ export async function selectOne({ connection_url: url }: Database): Promise<void
   if ((await value(url, 'select 1')) !== 1) throw new Error('select 1 gave something else')
 }
 
-/**
- * From the POST to the first row; floor: the create of a sandbox. Then the first row of a hibernated database; floor:
- * the wake of a VM.
- */
+/** From the POST to the first row; floor: the create of a sandbox. Then {@link databaseWake}. */
 export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
-  const [made, floor, wake, machine] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  const [made, floor] = [new Samples(), new Samples()]
   for (const _ of rounds(10, 30_000)) {
     const database = await made.time(async () => answeringDatabase(offshoot))
     if (database) await removeDatabase(offshoot, database)
     const sandbox = await floor.time(async () => offshoot.create({ template: 'base' }))
     if (sandbox) await offshoot.delete(sandbox.id)
   }
+  return { db_create: made.figure('ms', floor.p50), ...(await databaseWake(offshoot)) }
+}
+
+/** The first row of a hibernated database; floor: the wake of a VM. */
+export async function databaseWake(offshoot: Offshoot): Promise<{ readonly db_wake: Figure }> {
+  const [wake, machine] = [new Samples(), new Samples()]
   await withDatabase(offshoot, async (database) => {
     const act = (action: string) => offshoot.request('POST', `/v1/sandboxes/${database.id}/${action}`)
     for (const _ of rounds(10, 25_000)) {
@@ -64,7 +67,7 @@ export async function databaseLife(offshoot: Offshoot): Promise<Figures> {
       await machine.time(async () => act('wake'))
     }
   })
-  return { db_create: made.figure('ms', floor.p50), db_wake: wake.figure('ms', machine.p50) }
+  return { db_wake: wake.figure('ms', machine.p50) }
 }
 
 /** How long a branch's parent was paused, from its event log. */
@@ -81,7 +84,9 @@ async function lastPauseMs(offshoot: Offshoot, id: string): Promise<number> {
  * A branch of a database of 1 GB: the time from the POST to its first row, and the pause of its parent. Then the same
  * with a parent that was booted.
  */
-export async function databaseBranch(offshoot: Offshoot): Promise<Figures> {
+export async function databaseBranch(
+  offshoot: Offshoot,
+): Promise<{ readonly db_branch: Figure; readonly db_branch_parent_pause_ms: Figure }> {
   const [branch, pause] = [new Samples(), new Samples()]
   const branchOnce = async (parent: Database) => {
     const made = await branch.time(async () => {

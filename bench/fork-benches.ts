@@ -28,7 +28,7 @@ async function worstGap(offshoot: Offshoot, id: string): Promise<number> {
   return Number((await offshoot.exec(id, wait)).stdout) / 1e6
 }
 
-async function post<Body>(offshoot: Offshoot, path: string, status: number, body: object = {}): Promise<Body> {
+export async function post<Body>(offshoot: Offshoot, path: string, status: number, body: object = {}): Promise<Body> {
   const answer = await offshoot.request('POST', path, { body })
   if (answer.status !== status) throw new Error(`${path} answered ${answer.status}: ${answer.text}`)
   return answer.body as Body

@@ -80,6 +80,8 @@ export class Zygote {
   canContinue = true
   readonly #options: ZygoteOptions
   readonly #machinery: Machinery
+  /** Its open files, which do not change while it stands still; `null`: unknown. A zygote that has another one makes no child. */
+  #openFiles: readonly OpenDescriptor[] | null = null
   /** One child at a time. */
   readonly #turns = new Semaphore(1, MAX_WAITING)
 
@@ -157,16 +159,22 @@ export class Zygote {
     await addActiveLayer(child.folder, disk.active, { empty: bakeFiles(bake).overlay, uid, isDurable })
     const console = await newConsole(child)
     try {
-      const launch = async () => this.#launch(child, jail, { console, continued: files }, deadline)
+      const launch = async () => {
+        this.#openFiles ??= await this.#listOpenFiles(deadline)
+        return this.#launch(child, jail, { console, continued: files })
+      }
       return Vm.of(child.folder, await this.#turns.run(launch, deadline.signal), disk, { isDurable, confinement })
+    } catch (error) {
+      this.#openFiles = null
+      throw error
     } finally {
       await console.close()
     }
   }
 
-  async #launch(child: ZygoteChild, jail: Jail, given: Given, deadline: Deadline): Promise<LaunchedQemu> {
+  async #launch(child: ZygoteChild, jail: Jail, given: Given): Promise<LaunchedQemu> {
     const { folder, logPath, confinement, tap } = child
-    const { files, descriptors } = await this.#plan(child, given, deadline)
+    const { files, descriptors } = this.#plan(child, given)
     const socket = relative(folder, join(channelFolder(this.vm.folder), ZYGOTE_CHANNEL.name))
     const zygote = { socket, pid: this.vm.process.pid }
     const start = { folder, logPath, files, env: {}, isJailed: true, isGreeted: true }
@@ -182,11 +190,10 @@ export class Zygote {
   }
 
   /** What the child gets for each open file of the zygote. @throws Error if there is one that it must not have */
-  async #plan(
+  #plan(
     { folder }: ZygoteChild,
     { console, continued }: Given,
-    deadline: Deadline,
-  ): Promise<{ files: InheritedFile[]; descriptors: ChildDescriptors }> {
+  ): { files: InheritedFile[]; descriptors: ChildDescriptors } {
     const { layers } = this.#options
     const { disk, reserved } = this.#machinery
     const { active, layers: frozen } = disk
@@ -198,7 +205,7 @@ export class Zygote {
     const replace = (fd: number, file: InheritedFile) => over.push([FIRST_FILE_FD + files.push(file) - 1, fd])
     // QEMU names its disk's files as it opened them: in its working directory.
     const written = new Map(frozen.map((id) => [join(JAIL_VM, fileOfLayer(id)), id]))
-    for (const { fd, name, isWritable } of await this.#openFiles(deadline)) {
+    for (const { fd, name, isWritable } of this.#openFiles ?? []) {
       const layer = written.get(name)
       const takenFile = taken.get(fd)
       if (fd === QMP_FD || fd === ZYGOTE_CHANNEL.fd || LAUNCHER_OPENS.has(fd)) continue
@@ -220,7 +227,7 @@ export class Zygote {
   }
 
   /** Waits until the only sockets are those that QEMU listens on, and its monitor. */
-  async #openFiles(deadline: Deadline): Promise<OpenDescriptor[]> {
+  async #listOpenFiles(deadline: Deadline): Promise<OpenDescriptor[]> {
     for (;;) {
       const all = await openDescriptors(this.vm.process)
       const known = new Set([QMP_FD, ZYGOTE_CHANNEL.fd, ...LAUNCHER_OPENS])

@@ -156,7 +156,9 @@ export class Zygote {
     if (jail === null) throw new Error('a child of a zygote needs a jail')
     const { bake, isDurable } = this.#options
     const { disk } = this.#machinery
-    await addActiveLayer(child.folder, disk.active, { empty: bakeFiles(bake).overlay, uid, isDurable })
+    // A child that continues another VM gets another layer in its place.
+    const place = { empty: bakeFiles(bake).overlay, uid, isDurable: isDurable && files === null }
+    await addActiveLayer(child.folder, disk.active, place)
     const console = await newConsole(child)
     try {
       const launch = async () => {

@@ -22,7 +22,7 @@ import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
-import { continuedDatabases, continuedSandboxes } from './continued-benches.ts'
+import { continuedDatabases, continuedSandboxes, idleCopies } from './continued-benches.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
@@ -68,6 +68,7 @@ export const benches: readonly Bench[] = [
   { names: ['guest_http_get'], run: guestHttpGet },
   { names: ['exec_true'], run: execTrue },
   { names: ['memory_private_mib'], run: memoryPrivate },
+  { names: ['memory_private_pool_mib'], run: idleCopies },
   { names: ['burst50'], run: burst, withinMs: 2 * BENCH_MS },
   { names: ['node_v_sequential'], run: nodeSequential, withinMs: 2 * BENCH_MS },
   { names: ['node_v_staggered'], run: nodeStaggered, withinMs: 2 * BENCH_MS },

@@ -7,7 +7,7 @@ import { hold } from './cleanup.ts'
 import { databaseBranch, databaseWake, removeDatabase } from './database-benches.ts'
 import { post } from './fork-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
-import { inSandbox } from './sandbox-benches.ts'
+import { inSandbox, isIdle, privateMib } from './sandbox-benches.ts'
 
 type Figures = Record<string, Figure>
 type Template = 'base' | 'postgres-16'
@@ -36,6 +36,21 @@ async function withZygote<T>(template: Template, use: (offshoot: Offshoot) => Pr
   } finally {
     await release()
   }
+}
+
+/** Private memory of idle sandboxes from the warm pool, when that has copies of a zygote. */
+export async function idleCopies(_others: Offshoot, n = 10): Promise<Figures> {
+  const memory = new Samples()
+  await withZygote('base', async (offshoot) => {
+    for (const _round of rounds(n, 60_000)) {
+      await until('a guest that waits', async () => hasSpare(offshoot, 'base', 'copy'), WITHIN_MS)
+      await inSandbox(offshoot, async (id, pid) => {
+        await until(`${id} idle`, async () => isIdle(offshoot, id), WITHIN_MS)
+        memory.add(await privateMib(pid))
+      })
+    }
+  })
+  return { memory_private_pool_mib: memory.figure('MiB') }
 }
 
 /**

@@ -73,7 +73,7 @@ export async function execTrue(offshoot: Offshoot, n = 300): Promise<Figures> {
 }
 
 /** A new sandbox is idle once the SSH probe has succeeded. */
-async function isIdle(offshoot: Offshoot, id: string): Promise<boolean> {
+export async function isIdle(offshoot: Offshoot, id: string): Promise<boolean> {
   const { body } = await offshoot.request('GET', `/v1/sandboxes/${id}/events?tail=10`)
   return body.some(({ type }: { type: string }) => type === 'sandbox.ssh_ready')
 }

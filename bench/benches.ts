@@ -22,7 +22,7 @@ import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
-import { continuedDatabases, continuedSandboxes, idleCopies } from './continued-benches.ts'
+import { burstOfCopies, continuedDatabases, continuedSandboxes, idleCopies } from './continued-benches.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
@@ -73,6 +73,7 @@ export const benches: readonly Bench[] = [
   { names: ['node_v_sequential'], run: nodeSequential, withinMs: 2 * BENCH_MS },
   { names: ['node_v_staggered'], run: nodeStaggered, withinMs: 2 * BENCH_MS },
   { names: ['node_v_burst', 'node_v_burst_wall_ms'], run: nodeBurst, withinMs: 2 * BENCH_MS },
+  { names: ['node_v_burst_pool', 'node_v_burst_pool_wall_ms'], run: burstOfCopies, withinMs: 2 * BENCH_MS },
   { names: ['e2b_create_to_first_output'], run: e2bFirstOutput },
   { names: ['code_first_result', 'code_next_result'], run: codeResults },
   { names: ['mcp_call'], run: mcpCall },

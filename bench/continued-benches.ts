@@ -7,6 +7,7 @@ import { hold } from './cleanup.ts'
 import { databaseBranch, databaseWake, removeDatabase } from './database-benches.ts'
 import { post } from './fork-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
+import { nodeBurst } from './node-benches.ts'
 import { inSandbox, isIdle, privateMib } from './sandbox-benches.ts'
 
 type Figures = Record<string, Figure>
@@ -36,6 +37,14 @@ async function withZygote<T>(template: Template, use: (offshoot: Offshoot) => Pr
   } finally {
     await release()
   }
+}
+
+/** A hundred creates with `node -v` at once. */
+export async function burstOfCopies(): Promise<Figures> {
+  return withZygote('base', async (offshoot) => {
+    const { node_v_burst, node_v_burst_wall_ms } = await nodeBurst(offshoot)
+    return { node_v_burst_pool: node_v_burst, node_v_burst_pool_wall_ms: node_v_burst_wall_ms }
+  })
 }
 
 /** Private memory of idle sandboxes from the warm pool, when that has copies of a zygote. */

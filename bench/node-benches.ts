@@ -44,7 +44,10 @@ export async function nodeStaggered(offshoot: Offshoot, n = COUNT): Promise<Figu
 }
 
 /** The same with all starts at once, and the time until the last output. */
-export async function nodeBurst(offshoot: Offshoot, n = COUNT): Promise<Figures> {
+export async function nodeBurst(
+  offshoot: Offshoot,
+  n = COUNT,
+): Promise<{ readonly node_v_burst: Figure; readonly node_v_burst_wall_ms: Figure }> {
   const hand = byHand(await recipeOf(offshoot))
   const own = await launch(throughApi(offshoot), n, 0)
   const floor = await launch(hand, n, 0)

@@ -63,6 +63,15 @@ describe('a copy of a zygote', () => {
     for (const id of [first.id, second.id, child?.id ?? '']) expect((await agent.delete(id)).status).toBe(204)
   })
 
+  it('is made for each of many creates at once', async () => {
+    const made = await Promise.all(Array.from({ length: 8 }, async () => agent.created()))
+    const copies = new Set((await zygotes.parts()).copies.map(({ folder }) => folder))
+    expect(made.filter((sandbox) => !copies.has(zygotes.folderOf(sandbox)))).toEqual([])
+    const names = await Promise.all(made.map(async ({ id }) => agent.sh(id, 'hostname')))
+    expect(names).toEqual(made.map(({ id }) => `sbx-${id.slice(0, 8)}`))
+    for (const { id } of made) expect((await agent.delete(id)).status).toBe(204)
+  })
+
   it(
     'has the jail of any other: user, no capabilities, filters, namespaces, and only its own files',
     { tags: ['long'] },

@@ -115,7 +115,7 @@ async function makeZygote(host: Host, seed: Seed, cancelled: AbortSignal): Promi
 }
 
 /** @returns `null` if it failed. The zygote is given up then */
-async function copyZygote(host: Host, source: PoolZygote, cancelled: AbortSignal): Promise<Spare | null> {
+export async function copyZygote(host: Host, source: PoolZygote, cancelled: AbortSignal): Promise<Spare | null> {
   const { seed, zygote } = source
   try {
     return await inSlot(host, cancelled, async ({ slot, folder, deadline }) => {

@@ -4,7 +4,7 @@ import { GuestLinkLost } from '@offshoot/guest-link/guest-link-error'
 import { Deadline } from '@offshoot/kit/deadline'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { giveSpare } from './give-spare.ts'
-import { endSpare } from './make-spare.ts'
+import { copyZygote, endSpare } from './make-spare.ts'
 import { guestIdentity, type GuestIdentity } from '../../machine/guest/guest-identity.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
@@ -48,8 +48,8 @@ interface VmBeforeSandbox {
 }
 
 /**
- * Gets a VM with the sandbox's identity: a QEMU that was started for this child, or a spare, or a restored VM, which waits
- * for memory and for other restores. The sandbox's folder exists afterwards, with the manifest `creating`.
+ * Gets a VM with the sandbox's identity: a QEMU that was started for this child, or a spare, or a copy of a zygote or a restored
+ * VM, which waits for memory and for others of its kind. The sandbox's folder exists afterwards, with the manifest `creating`.
  * @throws ApiError 507
  */
 export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<StartedVm> {
@@ -62,7 +62,30 @@ export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancel
     const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
     if (await takePrestartedVm(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
   }
+  const copy = await copyInTurn(host, sandbox, start, cancelled)
+  if (copy !== null) return { vm: copy, bootMode: start.seed.bootMode }
   return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: start.seed.bootMode }
+}
+
+/** A copy of the template's zygote, made for this sandbox. @returns `null` if there is no zygote, or the copy failed */
+async function copyInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm | null> {
+  const { manifest, checkpoint } = start.seed
+  const find = () =>
+    checkpoint === null && sandbox.manifest.devices.length === 0 ? host.zygotes.of(manifest.bake) : null
+  if (find() === null) return null
+  const release = await host.gates.admission.admit(manifest.memory_mb)
+  try {
+    return await host.gates.restores.run(async () => {
+      // The admission may have ended the zygote for its memory.
+      const zygote = find()
+      const copy = zygote === null ? null : await copyZygote(host, zygote, cancelled)
+      if (copy === null) return null
+      const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, copy, greet, deadline)
+      return (await takePrestartedVm(host, sandbox, { ...copy, give }, start)) ? copy.vm : null
+    }, cancelled)
+  } finally {
+    release()
+  }
 }
 
 async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm> {

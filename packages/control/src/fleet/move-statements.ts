@@ -85,10 +85,11 @@ export const giveUpMove = statement<{ id: string }, [id: string, reason: string,
   `update sandbox_moves set ${GIVEN_UP}, is_final = $3 where id = $1 and ${MAY_BE_GIVEN_UP} returning id`,
 )
 
-/** The moves from this host that are not committed yet. */
+/** The moves of a drain of this host that are not committed yet. What comes back because the host was lost does not stop. */
 export const giveUpMovesFrom = statement<{ id: string }, [agentId: string, reason: string]>(
   'give-up-moves-from',
-  `update sandbox_moves set ${GIVEN_UP} where from_agent = $1 and ${MAY_BE_GIVEN_UP} returning id`,
+  `update sandbox_moves set ${GIVEN_UP}
+   where from_agent = $1 and ${MAY_BE_GIVEN_UP} and copy_id is null and backup_id is null returning id`,
 )
 
 /** Whether the copy is still wanted. */

@@ -153,6 +153,23 @@ describe('a database on a host whose lease has ended', () => {
     },
   )
 
+  it('comes back although an operator ends the drain of its host in the middle', async () => {
+    await lost.storeBackup()
+    const held = holdStep([lost.other], 'put-archive')
+    await lost.home.kill()
+    await held.begun
+    for (const change of ['drain', 'uncordon']) {
+      const path = `/v1/admin/hosts/${hostId}/${change}`
+      expect((await call(lost.control.url, 'POST', path, { token: OPERATOR_KEY })).status).toBe(200)
+    }
+    await comeBack()
+    held.release()
+    await lost.recovered()
+    await granted()
+    expect([await owner(), lost.home.state.sandboxes.has(lost.id)]).toEqual([lost.other.state.agentId, false])
+    expect(await lost.moves()).toMatchObject([{ state: 'done' }])
+  })
+
   it('does not come back while its host may get a lease, nor after it got one', async () => {
     await lost.storeBackup()
     await lost.harness.pool.query(`update agents set cordoned_at = now() where id = $1`, [lost.other.state.agentId])

@@ -31,6 +31,7 @@ import { readHostBootId } from './machine/host/boot-id.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
 import { BakeContents } from './store/bakes/bake-content.ts'
 import { Arrivals } from './sandbox/model/arrivals.ts'
+import { GivenUpAttempts } from './sandbox/model/given-up-attempts.ts'
 import { Ledger } from './store/ledger/ledger.ts'
 import { Pool } from './sandbox/pool/pool.ts'
 import { Zygotes } from './sandbox/pool/zygotes.ts'
@@ -157,6 +158,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     platform,
     sandboxes,
     arrivals: new Arrivals(),
+    givenUpAttempts: new GivenUpAttempts(),
     zygotes,
     pool: new Pool({
       memoryMib: config.pool_memory_mib,

@@ -33,8 +33,9 @@ export function deleteSandboxRoute(server: FastifyInstance, { host }: Agent): vo
   server.delete('/v1/sandboxes/:id', async (request, reply) => {
     const { id } = request.params as { id: string }
     await host.arrivals.cancel(id as SandboxId, request.caller.workspaceId, null)
-    const sandbox = ownSandbox(host.sandboxes, request)
     const { attempt_id: attempt } = parseQuery(deleteOnAgentQuery, request)
+    if (attempt !== undefined) host.givenUpAttempts.note(attempt)
+    const sandbox = ownSandbox(host.sandboxes, request)
     if (attempt !== undefined && sandbox !== null && sandbox.manifest.attempt_id !== attempt)
       throw new ApiError('conflict', { detail: 'another attempt has made the sandbox' })
     if (sandbox) await deleteSandbox(host, sandbox)

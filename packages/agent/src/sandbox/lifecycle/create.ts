@@ -40,7 +40,7 @@ export interface CreateRequest {
 /**
  * Creates a sandbox from a seed: a template, a snapshot or another sandbox. Returns when its guest has answered. Leaves
  * nothing behind if it fails.
- * @throws ApiError 402 credit spent, 409 id taken, 404 deleted meanwhile, 507 no memory or disk space, 500 any other error,
+ * @throws ApiError 402 credit spent, 409 id taken or attempt given up, 404 deleted meanwhile, 507 no memory or disk space, 500 any other error,
  *   with its cause in the log
  */
 export async function createSandbox(host: Host, request: CreateRequest): Promise<Sandbox> {
@@ -67,6 +67,8 @@ export async function createSandbox(host: Host, request: CreateRequest): Promise
  */
 function register(host: Host, request: CreateRequest): Sandbox {
   const { id, workspaceId, seed, settings, lineage, attemptId, volumes = [] } = request
+  if (attemptId !== undefined && host.givenUpAttempts.has(attemptId))
+    throw new ApiError('conflict', { detail: 'the attempt to make the sandbox was given up' })
   if (host.sandboxes.has(id)) throw new ApiError('conflict', { detail: 'a sandbox with this id is already here' })
   const devices = addDevices(seed.devices, volumes)
   claimVolumes(host.store, { id, devices })

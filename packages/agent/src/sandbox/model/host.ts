@@ -26,6 +26,7 @@ import type { BootFiles } from '../../machine/restore/restore.ts'
 import type { Machine } from '../../machine/vm/machine.ts'
 import type { Machines } from '../../machine/vm/machines.ts'
 import type { Arrivals } from './arrivals.ts'
+import type { GivenUpAttempts } from './given-up-attempts.ts'
 import type { BakeContents } from '../../store/bakes/bake-content.ts'
 import type { Admission } from './admission.ts'
 import type { Sandbox, Wake } from './sandbox.ts'
@@ -40,6 +41,7 @@ export interface Host {
   readonly sandboxes: Map<SandboxId, Sandbox>
   /** Sandboxes that are being received from other hosts. */
   readonly arrivals: Arrivals
+  readonly givenUpAttempts: GivenUpAttempts
   readonly pool: Pool
   /** From which the pool's spares are copied. */
   readonly zygotes: Zygotes

@@ -7,7 +7,7 @@
 #define MAX_BINDS 8
 #define MAX_GROUPS 8
 #define MAX_LISTENERS 8
-#define MAX_TARGETS 96
+#define MAX_TARGETS 160
 /* The exit code of a shell that cannot start a program. */
 #define CANNOT_RUN 127
 

@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 #define ZYGOTE_MAX_THREADS 64
-#define ZYGOTE_MAX_DESCRIPTORS 128
+/* The kernel passes 253 at once (SCM_MAX_FD). */
+#define ZYGOTE_MAX_DESCRIPTORS 250
 
 /* What becomes of a descriptor that comes with a request; from 0 on: it takes the place of the one with that number. */
 #define ZYGOTE_NAMESPACE (-1)

@@ -141,7 +141,7 @@ describe.runIf(process.getuid?.() === 0)('a process in a jail', () => {
     expect(found.proc.toSorted()).toEqual(['mounts', 'swaps'])
     expect(found.writes).toEqual({ root: 0, program: 0, bake: 0, dev: 0, vm: 1 })
     expect(found.runs_own).toBe(0)
-    expect(found.descriptors).toEqual([0, 1, 2, 3, 4, 100, 101, 102])
+    expect(found.descriptors).toEqual([0, 1, 2, 3, 4, 200, 201, 202])
     const known = new Set([...found.allowed, ...UNFILTERED])
     expect(found.calls.filter((number) => !known.has(number))).toEqual([])
     expect(found.allowed.filter((number) => !found.calls.includes(number))).toEqual([])

@@ -54,8 +54,11 @@ export interface BootFiles {
   readonly initramfs: string
 }
 
-/** The most layers of a disk that a child of a zygote can take over from another VM: QEMU has a descriptor for each. */
-export const RESERVED_LAYERS = 16
+/**
+ * The most layers of a disk that a child of a zygote can take over from another VM: QEMU has a descriptor for each. A capture leaves no
+ * more (`machine/capture/capture.ts`).
+ */
+export const RESERVED_LAYERS = 64
 /** In the place of those files in a zygote. */
 const NOTHING = '/dev/null'
 

@@ -76,20 +76,20 @@ export const IMAGE_SOCKET = 'image.sock'
 export const QMP_FD = 3
 export const FIRST_FILE_FD = 4
 /** The descriptor of its TAP, above those. */
-export const TAP_FD = 99
+export const TAP_FD = 199
 /** The sockets that a QEMU in a jail inherits and listens on. It cannot reach one by a path. */
 export const CHANNELS = {
-  monitor: { name: QMP_SOCKET, fd: 100 },
-  guest: { name: GUEST_SOCKET, fd: 101 },
-  image: { name: IMAGE_SOCKET, fd: 102 },
+  monitor: { name: QMP_SOCKET, fd: 200 },
+  guest: { name: GUEST_SOCKET, fd: 201 },
+  image: { name: IMAGE_SOCKET, fd: 202 },
 } as const
 /** The socket on which a zygote listens for the launchers of its children (native/zygote.c). */
-export const ZYGOTE_CHANNEL = { name: 'zygote.sock', fd: 103 } as const
+export const ZYGOTE_CHANNEL = { name: 'zygote.sock', fd: 203 } as const
 /**
  * The first of the descriptors by which a zygote's child continues another VM (native/zygote.h): what the zygote has written, then
  * pages and runs of each layer of that VM's memory. Above all others, also those that only come with the request for a child.
  */
-export const CONTINUED_FD = 300
+export const CONTINUED_FD = 400
 /** The path from which such a child loads its device state, and the file in its folder that it gets for it. */
 export const CONTINUED_PATH = '/dev/null/continued-state'
 export const CONTINUED_STATE = 'continued-state'

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkpointFiles, memoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { EXIT_CODE_AT, exitingProgram } from '../../test/exiting-program.ts'
 import { VmHost } from '../../test/vm-host.ts'
-import type { Captured } from '../capture/capture.ts'
+import { captureDisk, type Captured } from '../capture/capture.ts'
 import { continueReleased, releaseGuest } from '../guest/hold.ts'
+import { RESERVED_LAYERS } from '../restore/restore.ts'
 import { flatten } from '../disks/flatten.ts'
 import { openDescriptors } from '../vm/open-descriptors.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -132,8 +133,23 @@ describe('a copy of a zygote that continues another VM', () => {
     await host.end(parent)
   })
 
+  it('has as many layers as a disk can have', async () => {
+    const parent = await host.start()
+    for (let at = 1; at < RESERVED_LAYERS; at++) {
+      const place = { bake: host.baked.folder, uid: host.uid, layers: host.layers }
+      await host.sh(parent, `echo ${at} > /root/layer-${at % 4}; sync`)
+      await captureDisk(parent, place, host.deadline)
+    }
+    const captured = await host.capture(parent, 'many')
+    expect(captured.layers).toHaveLength(RESERVED_LAYERS)
+    const child = await continued(captured)
+    expect(await host.sh(child, 'echo 3 > /proc/sys/vm/drop_caches; cat /root/layer-*')).toBe('60\n61\n62\n63')
+    await child.kill(host.deadline)
+    await host.end(parent)
+  })
+
   it('has no more layers than there are places for', async () => {
-    const many = Array.from({ length: 17 }, () => '/dev/null')
+    const many = Array.from({ length: RESERVED_LAYERS + 1 }, () => '/dev/null')
     const child = zygote.forkToContinue(await host.restoreOptions(), { memory: [], disk: many }, host.deadline)
     await expect(child).rejects.toThrow('more layers')
   })

@@ -86,7 +86,10 @@ export async function snapshot(offshoot: Offshoot, n = 20): Promise<Figures> {
 }
 
 /** Sixteen children of one parent: the time from the POST to the answer, and the private memory of each child. */
-export async function forkTree(offshoot: Offshoot, n = 5): Promise<Figures> {
+export async function forkTree(
+  offshoot: Offshoot,
+  n = 5,
+): Promise<{ readonly fork_tree_16: Figure; readonly fork_tree_16_private_mib: Figure }> {
   const [wall, memory] = [new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
     for (const _round of rounds(n)) {

@@ -6,16 +6,14 @@ import { hasSpare } from '../tests/setup/spares.ts'
 import { until } from '../tests/setup/until.ts'
 import { BaselineVm } from './baseline-vm.ts'
 import { hold } from './cleanup.ts'
-import { createDatabase } from '../tests/setup/database.ts'
 import { answeringDatabase, removeDatabase, selectOne } from './database-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { recipeOf } from './sandbox-benches.ts'
+import { untilCopy, withZygote } from './with-zygote.ts'
 
 const TEMPLATE = 'base'
 const DATABASE_TEMPLATE = 'postgres-16'
 const WITHIN_MS = 60_000
-/** After these, the pool makes a zygote (`pool.ts`). */
-const CREATES_FOR_ZYGOTE = 3
 
 /** Resumes a stopped guest and waits for its answer. */
 async function continueByHand(vm: BaselineVm, qmp: QmpClient, samples: Samples): Promise<void> {
@@ -60,20 +58,15 @@ export async function createFromPool(_others: Offshoot, n = 40): Promise<Record<
  * to the first output of `node -v`. Floor: the same command again in the same sandbox.
  */
 export async function firstCommandsFromPool(_others: Offshoot, n = 40): Promise<Record<string, Figure>> {
-  const offshoot = Offshoot.prepare('bench-zygote', { templates: [TEMPLATE], env: { OFFSHOOT_POOL_MIB: '512' } })
-  const release = hold(async () => offshoot.destroy())
   const [first, firstFloor, node, nodeFloor] = [new Samples(), new Samples(), new Samples(), new Samples()]
-  try {
-    await offshoot.up()
-    for (let i = 0; i < CREATES_FOR_ZYGOTE; i++)
-      await offshoot.delete((await offshoot.create({ template: TEMPLATE })).id)
+  await withZygote(TEMPLATE, async (offshoot) => {
     for (const _round of rounds(n, 90_000)) {
-      await untilCopy(offshoot)
+      await untilCopy(offshoot, TEMPLATE)
       const { id: fresh } = await offshoot.create({ template: TEMPLATE })
       for (const samples of [first, firstFloor]) await samples.time(async () => offshoot.exec(fresh, 'true'))
       await offshoot.delete(fresh)
       let id = ''
-      await untilCopy(offshoot)
+      await untilCopy(offshoot, TEMPLATE)
       await node.time(async () => {
         id = (await offshoot.create({ template: TEMPLATE })).id
         await offshoot.exec(id, 'node -v')
@@ -81,9 +74,7 @@ export async function firstCommandsFromPool(_others: Offshoot, n = 40): Promise<
       await nodeFloor.time(async () => offshoot.exec(id, 'node -v'))
       await offshoot.delete(id)
     }
-  } finally {
-    await release()
-  }
+  })
   return { first_exec_pool: first.figure('ms', firstFloor.p50), node_v_pool: node.figure('ms', nodeFloor.p50) }
 }
 
@@ -91,13 +82,8 @@ export async function firstCommandsFromPool(_others: Offshoot, n = 40): Promise<
  * From the POST of a database to its first row, when the warm pool has copies of a zygote. Floor: the first row of another connection.
  */
 export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Record<string, Figure>> {
-  const env = { OFFSHOOT_POOL_MIB: '512' }
-  const offshoot = Offshoot.prepare('bench-database-pool', { templates: [DATABASE_TEMPLATE], env })
-  const release = hold(async () => offshoot.destroy())
   const [made, floor] = [new Samples(), new Samples()]
-  try {
-    await offshoot.up()
-    for (let i = 0; i < CREATES_FOR_ZYGOTE; i++) await removeDatabase(offshoot, await createDatabase(offshoot))
+  await withZygote(DATABASE_TEMPLATE, async (offshoot) => {
     for (const _round of rounds(n, 90_000)) {
       await untilCopy(offshoot, DATABASE_TEMPLATE)
       const database = await made.time(async () => answeringDatabase(offshoot))
@@ -105,12 +91,6 @@ export async function databaseFromPool(_others: Offshoot, n = 20): Promise<Recor
       await floor.time(async () => selectOne(database))
       await removeDatabase(offshoot, database)
     }
-  } finally {
-    await release()
-  }
+  })
   return { db_create_pool: made.figure('ms', floor.p50) }
-}
-
-async function untilCopy(offshoot: Offshoot, template = TEMPLATE): Promise<void> {
-  await until('a copy that waits', async () => hasSpare(offshoot, template, 'copy'), WITHIN_MS)
 }

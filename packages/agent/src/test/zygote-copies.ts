@@ -2,8 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
 import type { VmProcess } from '../machine/host/find-vm-processes.ts'
+import { openDescriptors } from '../machine/vm/open-descriptors.ts'
 import { type AgentProcess, eventually } from './agent-process.ts'
 
+/** Namespaces that every VM has of its own. */
+export const NAMESPACES = ['mnt', 'net', 'ipc', 'uts', 'pid']
 /** The creates after which a template gets a zygote. */
 const CREATES = 3
 
@@ -67,6 +70,14 @@ export class ZygoteCopies {
   /** Whether a copy continues the sandbox's checkpoint. */
   async isContinued(sandbox: Pick<AgentSandbox, 'id'>): Promise<boolean> {
     return (await commandLine(await this.processOf(sandbox))).includes('--continue')
+  }
+
+  /** The inodes of the files that a VM may write, without devices and what has no file. */
+  async writableInodes({ process }: VmProcess): Promise<number[]> {
+    const open = await openDescriptors(process)
+    return open.flatMap(({ inode, isWritable, name }) =>
+      isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
+    )
   }
 
   folderOf({ id }: Pick<AgentSandbox, 'id'>): string {

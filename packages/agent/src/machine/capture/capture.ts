@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { addActiveLayer } from '../disks/active-layer.ts'
+import { activeNode } from '../disks/layer-nodes.ts'
 import { readDiskChain } from '../vm/read-disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
+import { MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Layers } from '../../store/disks/layers.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
-import { LAYER_DISCARD } from '../vm/machine.ts'
 import { requestLostInterrupts } from '../vm/lost-interrupts.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
@@ -20,11 +21,6 @@ import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 
-/**
- * Maximum frozen layers below a disk. With more of them, the agent flattens the disk first, because QEMU holds a descriptor
- * for each.
- */
-const MAX_LAYERS = 64
 /** Maximum bytes of a device state; ours have 20 KiB. */
 const MAX_STATE_BYTES = 16 * 1024 * 1024
 /** Milliseconds to undo a failed capture. Independent of the capture's own deadline, which may be over. */
@@ -242,14 +238,8 @@ async function attachLayer(
 ): Promise<void> {
   const layer = { empty: bakeFiles(bake).overlay, uid, isDurable: vm.isDurable }
   await traceStep('file of a layer', () => addActiveLayer(vm.folder, id, layer))
-  const node = {
-    driver: 'qcow2',
-    'node-name': nodeOfLayer(id),
-    file: { driver: 'file', filename: fileOfLayer(id) },
-    cache: { 'no-flush': !vm.isDurable },
-    discard: LAYER_DISCARD,
-    backing: null,
-  } as const
+  const file = { driver: 'file', filename: fileOfLayer(id) } as const
+  const node = { ...activeNode(id, vm.isDurable, null), file }
   await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), recordNext(vm, id))
 }
 

@@ -1,25 +1,17 @@
 import { readFile, type FileHandle } from 'node:fs/promises'
 import type { Duplex } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { Deadline } from '@offshoot/kit/deadline'
+import type { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { addActiveLayer } from '../disks/active-layer.ts'
+import { activeNode, frozenNode } from '../disks/layer-nodes.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { fileNodeOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
-import {
-  BAKE_NODE,
-  descriptorArguments,
-  descriptorPath,
-  FIRST_FILE_FD,
-  LAYER_DISCARD,
-  restoreArguments,
-} from '../vm/machine.ts'
+import { BAKE_NODE, descriptorArguments, descriptorPath, FIRST_FILE_FD, restoreArguments } from '../vm/machine.ts'
 import { setLowPriorityUntil, restorePriority } from '../vm/priority.ts'
-import { explainFailure, type Greet, launchRestoring, type Restore } from './restore.ts'
+import { type Greet, launchRestoring, orEnd, type Restore } from './restore.ts'
 import { Vm } from '../vm/vm.ts'
-
-const KILL_MS = 5000
 
 /** Like a restore, but the capture has not yet written the checkpoint's newest layer, pages and state. */
 export interface PrestartOptions extends Omit<Restore, 'greet' | 'volumes' | 'boot'> {
@@ -78,7 +70,7 @@ export class PrestartedVm {
     const { socket } = launched
     // The agent learns of QEMU's end from the monitor.
     socket?.on('error', () => undefined)
-    return PrestartedVm.#orEnd(vm, async () => {
+    return orEnd(vm, async () => {
       await traceStep('start of QEMU', () => vm.qmp.ready(deadline))
       if (socket === null) throw new Error('QEMU was started without a socket for its state')
       return new PrestartedVm(options, vm, disk, socket, fdset)
@@ -92,7 +84,7 @@ export class PrestartedVm {
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
     const { vm } = this
     restorePriority(vm.process)
-    await PrestartedVm.#orEnd(vm, async () => {
+    await orEnd(vm, async () => {
       const [state] = await Promise.all([readFile(statePath), this.#addLayer(deadline)])
       await traceStep('load of the state', async () => {
         this.#state.end(state)
@@ -112,36 +104,12 @@ export class PrestartedVm {
       isDurable,
     } = this.#options
     const below = layers.at(-1)
-    const frozen = {
-      driver: 'qcow2',
-      cache: { 'no-flush': true },
-      'node-name': nodeOfLayer(id),
-      file: { driver: 'file', filename: descriptorPath(this.#fdset) },
-      'read-only': true,
-      backing: below === undefined ? BAKE_NODE : nodeOfLayer(below),
-    } as const
-    const own = {
-      driver: 'qcow2',
-      cache: { 'no-flush': !isDurable },
-      discard: LAYER_DISCARD,
-      'node-name': nodeOfLayer(active),
-      file: fileNodeOfLayer(active),
-      backing: nodeOfLayer(id),
-    } as const
+    const frozen = frozenNode(id, descriptorPath(this.#fdset), below === undefined ? BAKE_NODE : nodeOfLayer(below))
+    const own = { ...activeNode(active, isDurable, nodeOfLayer(id)), file: fileNodeOfLayer(active) }
     await Promise.all([
       vm.qmp.execute('blockdev-add', frozen, deadline),
       vm.qmp.execute('blockdev-reopen', { options: [own] }, deadline),
     ])
     vm.disk = { active, layers: [...layers, id] }
-  }
-
-  static async #orEnd<T>(vm: Vm, step: () => Promise<T>): Promise<T> {
-    try {
-      return await step()
-    } catch (error) {
-      const cause = await explainFailure(vm, error)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
-      throw cause
-    }
   }
 }

@@ -8,7 +8,7 @@ import { GuestLinkLost, GuestUnavailable } from '@offshoot/guest-link/guest-link
 import { QmpConnectionError } from '@offshoot/qmp/qmp-error'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
-import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { type DiskChain, MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import { newLayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { TapGiver } from '../vm/confinement.ts'
@@ -54,12 +54,7 @@ export interface BootFiles {
   readonly initramfs: string
 }
 
-/**
- * The most layers of a disk that a child of a zygote can take over from another VM: QEMU has a descriptor for each. A capture leaves no
- * more (`machine/capture/capture.ts`).
- */
-export const RESERVED_LAYERS = 64
-/** In the place of those files in a zygote. */
+/** A zygote has this in the place of each layer of the disk that a child of it may take over from another VM. */
 const NOTHING = '/dev/null'
 
 /** Names of their copies in the VM's folder: the VM's user may have no access to the originals. */
@@ -87,15 +82,22 @@ export async function restore(options: Restore, deadline: Deadline): Promise<Vm>
   const { launched } = await launchRestoring(options, disk, state, () => ({ args }))
   options.onLaunch?.(launched.process)
   const vm = Vm.of(folder, launched, disk, options)
-  try {
+  return orEnd(vm, async () => {
     // When the monitor answers, QEMU has created its sockets: the agent need not poll for them.
     await traceStep('start of QEMU', () => vm.qmp.ready(deadline))
     if (greet === null) await untilLoaded(vm, deadline)
     else await traceStep('greeting of the guest', () => greet(vm, deadline))
     return vm
+  })
+}
+
+/** Runs a step of the start of a VM. If it fails, the VM ends, and the error is that of {@link explainFailure}. */
+export async function orEnd<T>(vm: Vm, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
   } catch (error) {
     const cause = await explainFailure(vm, error)
-    // A deadline of its own: the restore's may have expired.
+    // A deadline of its own: the step's may have expired.
     await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
     throw cause
   }
@@ -123,7 +125,7 @@ export async function launchRestoring(
     const inherited = inheritance(options, disk, state, vhost)
     const firstFd = FIRST_FILE_FD + inherited.files.length
     const { args, files = [], env = {} } = extras(firstFd)
-    const reserved = Array.from({ length: options.makesChildren === true ? RESERVED_LAYERS : 0 }, () => NOTHING)
+    const reserved = Array.from({ length: options.makesChildren === true ? MAX_LAYERS : 0 }, () => NOTHING)
     const firstReserved = firstFd + files.length
     const launched = await launch({
       qemu: options.qemu,

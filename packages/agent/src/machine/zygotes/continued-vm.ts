@@ -1,19 +1,18 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Deadline } from '@offshoot/kit/deadline'
+import type { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { fileNodeOfLayer, fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
-import { continueGreeted, explainFailure, type Greet } from '../restore/restore.ts'
+import { activeNode, frozenNode } from '../disks/layer-nodes.ts'
+import { continueGreeted, type Greet, orEnd } from '../restore/restore.ts'
 import type { InheritedFile } from '../vm/launch.ts'
-import { BAKE_NODE, CONTINUED_PATH, CONTINUED_STATE, LAYER_DISCARD } from '../vm/machine.ts'
+import { BAKE_NODE, CONTINUED_PATH, CONTINUED_STATE } from '../vm/machine.ts'
 import { withoutPlainCpus } from '../vm/plain-cpus.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { Zygote, ZygoteChild } from './zygote.ts'
-
-const KILL_MS = 5000
 
 /** The VM to continue. Its machine, bake and QEMU are those of the zygote. */
 export interface ContinueOptions extends ZygoteChild {
@@ -23,7 +22,7 @@ export interface ContinueOptions extends ZygoteChild {
   readonly isDurable: boolean
   /** The layers of its memory, the lowest first. Their files exist, and are complete when {@link ContinuedVm.load} is called. */
   readonly memory: readonly MemoryFiles[]
-  /** The layers of its disk, the lowest first, and their files; at most `RESERVED_LAYERS`. */
+  /** The layers of its disk, the lowest first, and their files; at most `MAX_LAYERS`. */
   readonly disk: readonly { readonly id: LayerId; readonly file: InheritedFile }[]
 }
 
@@ -51,7 +50,7 @@ export class ContinuedVm {
     const files = { memory, disk: disk.map(({ file }) => file) }
     const { vm, paths } = await traceStep('copy of a zygote', () => zygote.forkToContinue(options, files, deadline))
     const copy = new ContinuedVm(options, vm, paths, newLayerId())
-    await copy.#orEnd(() => copy.#replaceDisk(deadline))
+    await orEnd(vm, () => copy.#replaceDisk(deadline))
     return copy
   }
 
@@ -60,7 +59,7 @@ export class ContinuedVm {
    * @param statePath of the checkpoint, which is complete
    */
   async load(statePath: string, greet: Greet, deadline: Deadline): Promise<void> {
-    await this.#orEnd(async () => {
+    await orEnd(this.vm, async () => {
       await traceStep('load of the state', () => this.#loadState(statePath, deadline))
       await traceStep('greeting of the guest', () => continueGreeted(this.vm, greet, deadline))
     })
@@ -80,7 +79,7 @@ export class ContinuedVm {
     // Top down: QEMU deletes only a node that no other node uses.
     const given = zygote.layers.toReversed()
     await Promise.all([
-      vm.qmp.execute('blockdev-add', { ...this.#activeNode(BAKE_NODE), file }, deadline),
+      vm.qmp.execute('blockdev-add', { ...activeNode(active, isDurable, BAKE_NODE), file }, deadline),
       vm.qmp.execute('qom-set', drive, deadline),
       ...given.map((id) => vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)),
     ])
@@ -91,23 +90,16 @@ export class ContinuedVm {
   /** Sends all commands at once: QEMU executes them in order. */
   async #loadState(statePath: string, deadline: Deadline): Promise<void> {
     const { vm } = this
-    const { disk } = this.#options
+    const { disk, isDurable } = this.#options
     const active = this.#active
     const state = join(vm.folder, CONTINUED_STATE)
     await writeFile(state, withoutPlainCpus(await readFile(statePath)), { flag: 'wx', mode: 0o444 })
     const nodes = [BAKE_NODE, ...disk.map(({ id }) => nodeOfLayer(id))]
     const layers = disk.map(({ id }, at) => {
-      const layer = {
-        driver: 'qcow2',
-        'node-name': nodeOfLayer(id),
-        file: { driver: 'file', filename: this.#paths[at] ?? '' },
-        cache: { 'no-flush': true },
-        'read-only': true,
-        backing: nodes[at] ?? null,
-      } as const
+      const layer = frozenNode(id, this.#paths[at] ?? '', nodes[at] ?? BAKE_NODE)
       return vm.qmp.execute('blockdev-add', layer, deadline)
     })
-    const own = { ...this.#activeNode(nodes.at(-1) ?? null), file: fileNodeOfLayer(active) }
+    const own = { ...activeNode(active, isDurable, nodes.at(-1) ?? BAKE_NODE), file: fileNodeOfLayer(active) }
     await Promise.all([
       ...layers,
       vm.qmp.execute('blockdev-reopen', { options: [own] }, deadline),
@@ -115,26 +107,5 @@ export class ContinuedVm {
     ])
     vm.disk = { active, layers: disk.map(({ id }) => id) }
     await rm(state)
-  }
-
-  #activeNode(backing: string | null) {
-    return {
-      driver: 'qcow2',
-      'node-name': nodeOfLayer(this.#active),
-      cache: { 'no-flush': !this.#options.isDurable },
-      discard: LAYER_DISCARD,
-      backing,
-    } as const
-  }
-
-  async #orEnd(step: () => Promise<void>): Promise<void> {
-    const { vm } = this
-    try {
-      await step()
-    } catch (error) {
-      const cause = await explainFailure(vm, error)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a VM that did not start'))
-      throw cause
-    }
   }
 }

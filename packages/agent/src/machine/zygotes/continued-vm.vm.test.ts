@@ -6,7 +6,7 @@ import { EXIT_CODE_AT, exitingProgram } from '../../test/exiting-program.ts'
 import { VmHost } from '../../test/vm-host.ts'
 import { captureDisk, type Captured } from '../capture/capture.ts'
 import { continueReleased, releaseGuest } from '../guest/hold.ts'
-import { RESERVED_LAYERS } from '../restore/restore.ts'
+import { MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import { flatten } from '../disks/flatten.ts'
 import { openDescriptors } from '../vm/open-descriptors.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -135,13 +135,13 @@ describe('a copy of a zygote that continues another VM', () => {
 
   it('has as many layers as a disk can have', async () => {
     const parent = await host.start()
-    for (let at = 1; at < RESERVED_LAYERS; at++) {
+    for (let at = 1; at < MAX_LAYERS; at++) {
       const place = { bake: host.baked.folder, uid: host.uid, layers: host.layers }
       await host.sh(parent, `echo ${at} > /root/layer-${at % 4}; sync`)
       await captureDisk(parent, place, host.deadline)
     }
     const captured = await host.capture(parent, 'many')
-    expect(captured.layers).toHaveLength(RESERVED_LAYERS)
+    expect(captured.layers).toHaveLength(MAX_LAYERS)
     const child = await continued(captured)
     expect(await host.sh(child, 'echo 3 > /proc/sys/vm/drop_caches; cat /root/layer-*')).toBe('60\n61\n62\n63')
     await child.kill(host.deadline)
@@ -149,7 +149,7 @@ describe('a copy of a zygote that continues another VM', () => {
   })
 
   it('has no more layers than there are places for', async () => {
-    const many = Array.from({ length: RESERVED_LAYERS + 1 }, () => '/dev/null')
+    const many = Array.from({ length: MAX_LAYERS + 1 }, () => '/dev/null')
     const child = zygote.forkToContinue(await host.restoreOptions(), { memory: [], disk: many }, host.deadline)
     await expect(child).rejects.toThrow('more layers')
   })

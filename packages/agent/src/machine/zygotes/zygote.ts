@@ -1,7 +1,7 @@
 import { open, type FileHandle, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Deadline } from '@offshoot/kit/deadline'
+import type { Deadline } from '@offshoot/kit/deadline'
 import { Semaphore } from '@offshoot/kit/semaphore'
 import { addLayer } from '../capture/capture.ts'
 import { writtenRuns } from '../capture/save-memory.ts'
@@ -24,15 +24,14 @@ import { type OpenDescriptor, openDescriptors } from '../vm/open-descriptors.ts'
 import { Vm } from '../vm/vm.ts'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { Layers } from '../../store/disks/layers.ts'
-import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import { type DiskChain, MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import { fileOfLayer, layerOfNode, type LayerId } from '../../store/disks/layer-id.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { addActiveLayer } from '../disks/active-layer.ts'
-import { explainFailure, RESERVED_LAYERS, restore, type Restore } from '../restore/restore.ts'
+import { orEnd, restore, type Restore } from '../restore/restore.ts'
 
 /** Milliseconds between two looks whether QEMU has closed the agent's connections. */
 const LOOK_MS = 2
-const KILL_MS = 5000
 const MIB = 1024 * 1024
 /** In the folder around the zygote's own: the pages that its guest has written (`page-runs.ts`). */
 const WRITTEN = 'written'
@@ -51,7 +50,7 @@ export type ZygoteChild = Pick<Restore, 'folder' | 'logPath' | 'confinement' | '
 /** The files of a VM that a child is to continue (`continued-vm.ts`), each list with the lowest layer first. */
 export interface ContinuedFiles {
   readonly memory: readonly MemoryFiles[]
-  /** At most {@link RESERVED_LAYERS}. */
+  /** At most {@link MAX_LAYERS}. */
   readonly disk: readonly InheritedFile[]
 }
 
@@ -107,7 +106,7 @@ export class Zygote {
    */
   static async start(options: ZygoteOptions, prepare: (vm: Vm) => Promise<void>, deadline: Deadline): Promise<Zygote> {
     const vm = await restore({ ...options, checkpoint: null, volumes: [], boot: null, makesChildren: true }, deadline)
-    try {
+    return orEnd(vm, async () => {
       await prepare(vm)
       await stopHeld(vm, deadline)
       await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
@@ -115,25 +114,15 @@ export class Zygote {
       await writeFile(writtenBy(vm), writtenPages(vm, options), { mode: 0o400 })
       await vm.closeLink()
       return new Zygote(options, vm, machinery)
-    } catch (error) {
-      const cause = await explainFailure(vm, error)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a zygote that did not start'))
-      throw cause
-    }
+    })
   }
 
   /** Makes a child, which stands still as its zygote does, with processes held. Leaves no process behind if it fails. */
   async fork(child: ZygoteChild, deadline: Deadline): Promise<Vm> {
     const { bake, layers } = this.#options
     const vm = await this.#copy(child, null, deadline)
-    try {
-      await addLayer(vm, { bake, uid: child.confinement.uid, layers }, deadline)
-      return vm
-    } catch (error) {
-      const cause = await explainFailure(vm, error)
-      await vm.kill(Deadline.after(KILL_MS, 'end of a child of a zygote'))
-      throw cause
-    }
+    await orEnd(vm, () => addLayer(vm, { bake, uid: child.confinement.uid, layers }, deadline))
+    return vm
   }
 
   /**
@@ -256,8 +245,7 @@ async function machineryOf(vm: Vm, deadline: Deadline): Promise<Machinery> {
   if (disk === null || diskDevice === undefined) throw new Error('a VM without layers cannot be a zygote')
   // A zygote has no other sets: neither layers nor volumes.
   const reserved = sets.flatMap(({ 'fdset-id': set, fds }) => fds.map(({ fd }) => ({ set, fd })))
-  if (reserved.length !== RESERVED_LAYERS)
-    throw new Error(`a zygote has ${reserved.length} places for layers of others`)
+  if (reserved.length !== MAX_LAYERS) throw new Error(`a zygote has ${reserved.length} places for layers of others`)
   return { disk, diskDevice, reserved }
 }
 

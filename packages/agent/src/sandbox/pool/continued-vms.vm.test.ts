@@ -1,9 +1,8 @@
 import { readlink } from 'node:fs/promises'
 import { isAlive, signalProcess } from '@offshoot/kit/process-identity'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { openDescriptors } from '../../machine/vm/open-descriptors.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
-import { ZygoteCopies } from '../../test/zygote-copies.ts'
+import { NAMESPACES, ZygoteCopies } from '../../test/zygote-copies.ts'
 
 const CHILDREN = 4
 
@@ -64,18 +63,12 @@ describe('a copy of a zygote', () => {
 
   it('that continues a sandbox has files and namespaces of its own', { tags: ['long'] }, async () => {
     const { children } = await agent.forked(await used(), 2)
-    const vms = await Promise.all(children.map(async (child) => (await zygotes.processOf(child)).process))
-    const writable = await Promise.all(
-      vms.map(async (vm) =>
-        (await openDescriptors(vm)).flatMap(({ inode, isWritable, name }) =>
-          isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
-        ),
-      ),
-    )
+    const vms = await Promise.all(children.map(async (child) => zygotes.processOf(child)))
+    const writable = await Promise.all(vms.map(async (vm) => zygotes.writableInodes(vm)))
     expect(writable[0]?.filter((inode) => writable[1]?.includes(inode))).toEqual([])
-    for (const namespace of ['mnt', 'net', 'ipc', 'uts', 'pid']) {
+    for (const namespace of NAMESPACES) {
       const links = await Promise.all(
-        [...vms.map(({ pid }) => pid), process.pid].map((pid) => readlink(`/proc/${pid}/ns/${namespace}`)),
+        [...vms.map((vm) => vm.process.pid), process.pid].map((pid) => readlink(`/proc/${pid}/ns/${namespace}`)),
       )
       expect(new Set(links).size).toBe(3)
     }

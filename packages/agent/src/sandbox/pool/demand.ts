@@ -1,6 +1,6 @@
 import type { Seed } from './seed.ts'
 
-/** Milliseconds after a start during which the template has at least one spare. */
+/** Milliseconds for which a start counts. The template has at least one spare meanwhile, if it was a create. */
 const REMEMBERED_MS = 600_000
 /** Milliseconds of the window whose number of creates is the wanted number of spares. */
 const RECENT_MS = 10_000

@@ -8,10 +8,8 @@ import { runProgram } from '../../machine/host/run-program.ts'
 import { Deadline } from '@offshoot/kit/deadline'
 import { openDescriptors } from '../../machine/vm/open-descriptors.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
-import { ZygoteCopies } from '../../test/zygote-copies.ts'
+import { NAMESPACES, ZygoteCopies } from '../../test/zygote-copies.ts'
 
-/** Namespaces that every VM has of its own. */
-const NAMESPACES = ['mnt', 'net', 'ipc', 'uts', 'pid']
 const MIB = 1024 * 1024
 const ROUNDS = process.env['OFFSHOOT_ZYGOTE_ROUNDS'] ?? '10'
 
@@ -103,14 +101,7 @@ describe('a copy of a zygote', () => {
         expect(new Set(links).size).toBe(namespace === 'pid' ? 3 : 4)
       }
       expect(await readlink(`/proc/${own.process.pid}/cwd`)).toBe('/vm')
-      const [ownInodes, otherInodes] = await Promise.all(
-        [own, other].map(async ({ process: vm }) => {
-          const open = await openDescriptors(vm)
-          return open.flatMap(({ inode, isWritable, name }) =>
-            isWritable && !name.startsWith('anon_inode') && !name.startsWith('/dev/') ? [inode] : [],
-          )
-        }),
-      )
+      const [ownInodes, otherInodes] = await Promise.all([own, other].map(async (vm) => zygotes.writableInodes(vm)))
       expect(ownInodes?.filter((inode) => otherInodes?.includes(inode))).toEqual([])
     },
   )

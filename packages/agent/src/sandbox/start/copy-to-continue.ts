@@ -1,7 +1,7 @@
 import type { Deadline } from '@offshoot/kit/deadline'
 import { qemuSeries } from '../../machine/host/qemu.ts'
-import { RESERVED_LAYERS } from '../../machine/restore/restore.ts'
 import { ContinuedVm, type ContinueOptions } from '../../machine/zygotes/continued-vm.ts'
+import { MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import type { Host } from '../model/host.ts'
 import type { PoolZygote } from '../pool/spare.ts'
 import { prepareVm, type VmPlace } from './prepare-vm.ts'
@@ -21,7 +21,7 @@ export function zygoteToContinue(host: Host, place: VmPlace, layers: number): Po
   const { cpu, memory_mb, durable, qemu_version } = found.seed.manifest
   const { version } = qemus.of(qemu_version)
   const isSame = cpu === place.cpu && memory_mb === place.memory_mb && durable === place.durable
-  const fits = memory_mb <= MAX_MIB && layers <= RESERVED_LAYERS && place.devices.length === 0
+  const fits = memory_mb <= MAX_MIB && layers <= MAX_LAYERS && place.devices.length === 0
   return isSame && fits && version === qemus.of(place.qemu_version).version && SERIES.has(qemuSeries(version))
     ? found
     : null

@@ -17,6 +17,7 @@ import { writeFirstManifest } from '../../store/sandboxes/manifest.ts'
 import { openChannelAfter } from './open-channel-after.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import type { Seed } from '../pool/seed.ts'
+import type { Spare } from '../pool/spare.ts'
 import { networkIdentity } from './slot-network.ts'
 
 /** Milliseconds from the start of a restore until the guest answers: a hundred times the usual. */
@@ -58,10 +59,7 @@ export async function startVm(host: Host, sandbox: Sandbox, start: Start, cancel
   if (prestarted !== null) return { vm: prestarted, bootMode: start.seed.bootMode }
   // Spares have no volume devices.
   const spare = sandbox.manifest.devices.length === 0 ? host.pool.take(start.seed) : null
-  if (spare !== null) {
-    const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
-    if (await takePrestartedVm(host, sandbox, { ...spare, give }, start)) return { vm: spare.vm, bootMode: 'pool' }
-  }
+  if (spare !== null && (await takeSpare(host, sandbox, spare, start))) return { vm: spare.vm, bootMode: 'pool' }
   const copy = await copyInTurn(host, sandbox, start, cancelled)
   if (copy !== null) return { vm: copy, bootMode: start.seed.bootMode }
   return { vm: await restoreInTurn(host, sandbox, start, cancelled), bootMode: start.seed.bootMode }
@@ -73,28 +71,36 @@ async function copyInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled:
   const find = () =>
     checkpoint === null && sandbox.manifest.devices.length === 0 ? host.zygotes.of(manifest.bake) : null
   if (find() === null) return null
-  const release = await host.gates.admission.admit(manifest.memory_mb)
+  return inTurn(host, sandbox, cancelled, async () => {
+    // The admission may have ended the zygote for its memory.
+    const zygote = find()
+    const copy = zygote === null ? null : await copyZygote(host, zygote, cancelled)
+    return copy !== null && (await takeSpare(host, sandbox, copy, start)) ? copy.vm : null
+  })
+}
+
+async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm> {
+  return inTurn(host, sandbox, cancelled, () => restoreVm(host, sandbox, start))
+}
+
+/** After an admission, and after the starts before it. @throws ApiError 507 */
+async function inTurn<T>(
+  { gates }: Host,
+  { manifest }: Sandbox,
+  cancelled: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const release = await gates.admission.admit(manifest.memory_mb)
   try {
-    return await host.gates.restores.run(async () => {
-      // The admission may have ended the zygote for its memory.
-      const zygote = find()
-      const copy = zygote === null ? null : await copyZygote(host, zygote, cancelled)
-      if (copy === null) return null
-      const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, copy, greet, deadline)
-      return (await takePrestartedVm(host, sandbox, { ...copy, give }, start)) ? copy.vm : null
-    }, cancelled)
+    return await gates.restores.run(work, cancelled)
   } finally {
     release()
   }
 }
 
-async function restoreInTurn(host: Host, sandbox: Sandbox, start: Start, cancelled: AbortSignal): Promise<Vm> {
-  const release = await host.gates.admission.admit(sandbox.manifest.memory_mb)
-  try {
-    return await host.gates.restores.run(() => restoreVm(host, sandbox, start), cancelled)
-  } finally {
-    release()
-  }
+function takeSpare(host: Host, sandbox: Sandbox, spare: Spare, start: Start): Promise<boolean> {
+  const give: VmBeforeSandbox['give'] = (greet, deadline) => giveSpare(host, sandbox, spare, greet, deadline)
+  return takePrestartedVm(host, sandbox, { ...spare, give }, start)
 }
 
 /** @returns `null` if no QEMU was started for it, or one with another disk */

@@ -8,6 +8,9 @@ export interface DiskChain {
   readonly layers: readonly LayerId[]
 }
 
+/** Maximum frozen layers of a disk. With more of them, a capture flattens the disk first, because QEMU holds a descriptor for each. */
+export const MAX_LAYERS = 64
+
 /**
  * The chain of a VM of an earlier agent process, if QEMU's report is possible. That agent recorded each chain before it changed
  * the disk. So QEMU has the recorded chain, or the one before: without the recorded active layer, or with lower layers that it

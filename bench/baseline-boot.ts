@@ -8,6 +8,7 @@ import type { VolumeDevice } from '@offshoot/agent/machine/vm/volume-devices'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
+import { qemuByHand } from './qemu-by-hand.ts'
 
 const MIB = 1024 * 1024
 const BOOT_MS = 60_000
@@ -36,12 +37,14 @@ export async function bootBaseline<T>(
   const machine = { accelerator, tscKhz, vcpus: 1, memoryMib, network: 'user' } as const
   await mkdir(folder)
   await createLayer(join(folder, DISK), { path: rootfs, format: 'raw', bytes: diskMib * MIB }, deadline)
+  const [qemu, ...ofQemu] = await qemuByHand()
   const args = [
+    ...ofQemu,
     ...machineArguments(machine, { path: join(folder, 'memory'), isShared: true }, BOOT_DISK, volumes),
     ...bootArguments(machine, join(imagesDir, 'vmlinuz'), join(imagesDir, 'initramfs.cpio.gz')),
   ]
   const logPath = join(folder, 'qemu.log')
-  const options = { qemu: 'qemu-system-x86_64', args, folder, logPath, tap: null, files: [], preload: null }
+  const options = { qemu, args, folder, logPath, tap: null, files: [], preload: null }
   const vm = new Vm(folder, await launch({ ...options, confinement: { uid: null } }), null)
   try {
     return await use(await vm.link(deadline))

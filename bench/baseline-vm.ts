@@ -7,10 +7,12 @@ import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { imagesDir } from '../tests/setup/offshoot.ts'
 import { hold } from './cleanup.ts'
+import { qemuByHand } from './qemu-by-hand.ts'
 import { releaseBaselineTap, takeBaselineTap, TAP_FD } from './baseline-tap.ts'
 
 /** Everything needed to start a template's QEMU by hand, read from one that the service runs. */
 export interface Recipe {
+  /** The whole command line. */
   readonly args: readonly string[]
   /** Folder of the template's snapshot. */
   readonly bake: string
@@ -41,14 +43,14 @@ let lastNumber = 0
 export async function readRecipe(dataDir: string, template: string, pid: number): Promise<Recipe> {
   const agent = join(dataDir, 'agent')
   const line = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').slice(0, -1)
-  const args = line.map((arg) => arg.replaceAll(TO_AGENT, `${agent}/`))
+  const args = line.slice(1).map((arg) => arg.replaceAll(TO_AGENT, `${agent}/`))
   const [name] = await readdir(join(agent, 'bakes', template))
   if (name === undefined) throw new Error(`no bake of ${template}`)
   const bake = join(agent, 'bakes', template, name)
   const folder = await mkdtemp(join(dataDir, 'baseline-'))
   const memoryBytes = Number(MEMORY.exec(args.join(' '))?.[1]) * 1024 * 1024
   return {
-    args: args.map((arg) => withoutJail(arg, bake)),
+    args: [...(await qemuByHand()), ...args.map((arg) => withoutJail(arg, bake))],
     bake,
     withTap: args.some((arg) => arg.startsWith('tap,')) ? await findWithTap(dataDir) : null,
     memoryBytes,

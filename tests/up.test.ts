@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeDevice, withKvmDevice } from './setup/kvm-device.ts'
+import { copyMinimalImages } from './setup/minimal-images.ts'
 import { Offshoot } from './setup/offshoot.ts'
 import { until } from './setup/until.ts'
 
@@ -176,11 +177,17 @@ const canReplaceKvm = process.getuid?.() === 0 && (await stat('/dev/kvm').catch(
 describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () => {
   let folder: string
   let dataDir: string
+  let images: string
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'offshoot-'))
     await chmod(folder, 0o755)
     dataDir = join(folder, 'data')
     await makeDevice(join(folder, 'kvm'), { driver: 'null', gid: 0, mode: 0o666 })
+    // They bring no QEMU, so the host's is used.
+    images = join(folder, 'images')
+    await copyMinimalImages(images)
+    await rm(join(images, 'qemu'), { recursive: true })
+    await mkdir(join(images, 'qemu'))
     // A fake QEMU that never answers, so that `bin/up` waits for it.
     const qemu = `#!/bin/sh\ncase "$1" in --version) echo 'QEMU emulator version 7.2.22' ;; *) exec sleep 600 ;; esac\n`
     await writeFile(join(folder, 'qemu-system-x86_64'), qemu, { mode: 0o755 })
@@ -210,7 +217,7 @@ describe.skipIf(!canReplaceKvm)('bin/up that is ended while it tries KVM', () =>
     ['SIGKILL to what tries it', async () => process.kill(await prepareProcess(), 'SIGKILL')],
   ])('by %s leaves no QEMU', { tags: ['long'] }, async (_what, end) => {
     const [program = '', ...under] = withKvmDevice(join(folder, 'kvm'))
-    const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', imagesDir]
+    const line = [up, '--prepare', '--data-dir', dataDir, '--images-dir', images]
     const env = { ...process.env, OFFSHOOT_TEMPLATES: 'minimal', PATH: `${folder}:${process.env['PATH']}` }
     const child = spawn(program, [...under, ...line], { stdio: 'ignore', env })
     const ended = once(child, 'exit')

@@ -19,6 +19,7 @@ import { VHOST_NET_DEVICE } from '@offshoot/agent/machine/host/vhost-net'
 import { FailingQemu, wordsAt } from '@offshoot/agent/test/failing-qemu'
 import { cpioArchive } from '@offshoot/up/images/cpio-archive'
 import { makeDevice, withKvmDevice, type DeviceNode } from '../setup/kvm-device.ts'
+import { copyMinimalImages } from '../setup/minimal-images.ts'
 import { imagesDir, Offshoot } from '../setup/offshoot.ts'
 import { until } from '../setup/until.ts'
 
@@ -56,19 +57,7 @@ const missing =
  * The usual images with another kernel, and an initramfs that it can read: uncompressed, and without modules to load.
  */
 async function makeImages(path: string): Promise<void> {
-  await mkdir(labImages, { recursive: true })
-  for (const name of [
-    '.stamps',
-    'modules',
-    'guest-memory.so',
-    'offshoot-guest',
-    'with-tap',
-    'jail',
-    'templates/minimal',
-  ]) {
-    await mkdir(join(labImages, name, '..'), { recursive: true })
-    await promisify(execFile)('cp', ['--archive', join(imagesDir, name), join(labImages, name)])
-  }
+  await copyMinimalImages(labImages)
   const packed = await readFile(path)
   await writeFile(join(labImages, 'vmlinuz'), path.endsWith('.zst') ? zstdDecompressSync(packed) : packed)
   const initramfs = gunzipSync(await readFile(join(imagesDir, 'initramfs.cpio.gz')))

@@ -26,7 +26,7 @@ import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
 import { DiskRoom } from './store/data-dir/disk-room.ts'
 import { type Jail, openJail } from './machine/host/jail.ts'
-import { findQemu, type Qemu } from './machine/host/qemu.ts'
+import { findQemu, findQemuOfImages, type Qemu } from './machine/host/qemu.ts'
 import { readHostBootId } from './machine/host/boot-id.ts'
 import { QemuVersions } from './machine/host/qemu-versions.ts'
 import { BakeContents } from './store/bakes/bake-content.ts'
@@ -82,7 +82,6 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   process.chdir(dir.sandboxes)
   await endProbe(dir.probe)
   const id = await loadAgentId(dir, config.agent_id, log)
-  const qemu = await findQemu(Deadline.after(START_MS, 'version of QEMU'))
   const images = new Images(config.images_dir)
   const layers = new Layers(dir, log)
   const ledger = await Ledger.open(dir, log, namedLayers)
@@ -94,8 +93,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
-  // A process that ends all VMs starts none, so it needs no jail.
-  const jail = purpose === 'end' ? null : await jailOf(dir, images, qemu, log)
+  const { qemu, jail } = await openQemu(dir, images, purpose, log)
   const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
   const store: HostStore = {
@@ -186,18 +184,36 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   return { id, host, images, claims, names, manifests }
 }
 
-/** `null` where this host does not let the agent make namespaces; its VMs have a user and a filter of their own then. */
-async function jailOf(dir: DataDir, images: Images, qemu: Qemu, log: Logger): Promise<Jail | null> {
-  if (process.getuid?.() !== 0) return null
+/** The jail is `null` where this host has none; its VMs have a user and a filter of their own then. */
+async function openQemu(
+  dir: DataDir,
+  images: Images,
+  purpose: HostPurpose,
+  log: Logger,
+): Promise<{ readonly qemu: Qemu; readonly jail: Jail | null }> {
+  const deadline = Deadline.after(START_MS, 'trial of QEMU in a jail')
+  const hosts = await findQemu(deadline)
+  if (process.getuid?.() !== 0) return { qemu: hosts, jail: null }
+  const parts = { launcher: images.jail, preload: images.preload }
   try {
-    const parts = { qemu, launcher: images.jail, preload: images.preload }
-    return await openJail(dir.qemu, parts, Deadline.after(START_MS, 'trial of a jail'))
+    const qemu = (await findQemuOfImages(images.qemu, deadline)) ?? hosts
+    // A process that ends all VMs starts none, so it needs no jail.
+    if (purpose === 'end') return { qemu, jail: null }
+    if (qemu !== hosts) return { qemu, jail: await openJail(dir.qemu, { qemu, ...parts }, deadline) }
+  } catch (error) {
+    log.error(
+      { err: error },
+      "VMs run with the host's own QEMU, because the one of the images does not start in a jail",
+    )
+  }
+  try {
+    return { qemu: hosts, jail: await openJail(dir.qemu, { qemu: hosts, ...parts }, deadline) }
   } catch (error) {
     log.error(
       { err: error },
       'VMs run without a jail: an attacker who breaks out of one sees the files and the network of this host',
     )
-    return null
+    return { qemu: hosts, jail: null }
   }
 }
 

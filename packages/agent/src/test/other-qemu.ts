@@ -2,14 +2,22 @@ import { copyFile, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
-import { findQemu } from '../machine/host/qemu.ts'
+import { findQemu, findQemuOfImages, type Qemu } from '../machine/host/qemu.ts'
+import { Images } from '../store/bakes/images.ts'
 
 /** The words before the version in the answer to `--version`. */
 const BEFORE_VERSION = 'QEMU emulator version '
 
+/** The QEMU that an agent runs with the images of the tests, where it has a jail. */
+export async function usedQemu(): Promise<Qemu> {
+  const deadline = Deadline.after(10_000, 'version of QEMU')
+  const { qemu } = new Images(process.env['OFFSHOOT_IMAGES_DIR'] ?? '')
+  return (await findQemuOfImages(qemu, deadline)) ?? findQemu(deadline)
+}
+
 /**
- * The QEMU of this host with another version number in the answer to `--version`. It stands for the QEMU that the host had before
- * an upgrade of the package.
+ * That QEMU with another version number in the answer to `--version`. It stands for the QEMU that the host had before
+ * an upgrade.
  */
 export class OtherQemu {
   readonly version: string
@@ -23,7 +31,8 @@ export class OtherQemu {
   }
 
   static async make(): Promise<OtherQemu> {
-    const { path, version } = await findQemu(Deadline.after(10_000, 'version of QEMU'))
+    const { root, path: below, version } = await usedQemu()
+    const path = join(root, below)
     const other = `${version.startsWith('1') ? '2' : '1'}${version.slice(1)}`
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'offshoot-other-qemu-')))
     const program = join(folder, 'qemu')

@@ -16,7 +16,7 @@ import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
 import { DataDir } from '../store/data-dir/data-dir.ts'
 import { openJail } from '../machine/host/jail.ts'
-import { findQemu, type Qemu } from '../machine/host/qemu.ts'
+import { findQemu, findQemuOfImages, type Qemu } from '../machine/host/qemu.ts'
 import { Bakes, type BakedTemplate } from '../machine/bakes/bakes.ts'
 import { runCommand } from '../machine/guest/command.ts'
 import type { Confinement } from '../machine/vm/confinement.ts'
@@ -62,8 +62,11 @@ export class VmHost {
     })
   }
 
-  /** @param memoryMib overrides the template's memory */
-  static async open(memoryMib?: number, template = 'minimal'): Promise<VmHost> {
+  /**
+   * @param memoryMib overrides the template's memory
+   * @param hasJail without one, VMs run with the host's own QEMU
+   */
+  static async open(memoryMib?: number, template = 'minimal', hasJail = UID !== null): Promise<VmHost> {
     const imagesDir = process.env['OFFSHOOT_IMAGES_DIR']
     if (imagesDir === undefined) throw new Error('OFFSHOOT_IMAGES_DIR must name the built images')
     const deadline = Deadline.after(LIFE_MS, 'a baked template')
@@ -71,9 +74,10 @@ export class VmHost {
     const dir = await DataDir.open(join(place, 'agent'))
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
-    const qemu = await findQemu(deadline)
+    const ofImages = hasJail ? await findQemuOfImages(images.qemu, deadline) : null
+    const qemu = ofImages ?? (await findQemu(deadline))
     const parts = { qemu, launcher: images.jail, preload: images.preload }
-    const confinement = { uid: UID, jail: UID === null ? null : await openJail(dir.qemu, parts, deadline) }
+    const confinement = { uid: UID, jail: hasJail ? await openJail(dir.qemu, parts, deadline) : null }
     const slot = () => Promise.resolve({ confinement, tap: null })
     const { usable } = await images.templates([template])
     const [found] = usable
@@ -97,7 +101,7 @@ export class VmHost {
       })
       return new Bakes({ folder: dir.bakes, images, qemu, slot, machineOf }).ensure(image)
     }
-    await shareBakes(`vm-host-${template}-${image.memory_mb}`, dir.root, bake)
+    await shareBakes(`vm-host-${qemu.version}-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
     return new VmHost(dir, qemu, confinement, baked, await loadSigningKeys(dir.checkpointKey, console))
   }

@@ -6,6 +6,7 @@ import { jailStep } from './jail.ts'
 import { kernelStep } from './kernel.ts'
 import { currentProduct } from '../base/product.ts'
 import { guestMemoryStep } from './guest-memory.ts'
+import { qemuStep } from './qemu.ts'
 import { readRecipes } from './recipe.ts'
 import { servicesStep } from './services.ts'
 import type { Step } from './step.ts'
@@ -27,6 +28,7 @@ export async function imageSteps(
   const own = recipes.filter((recipe) => recipe.made_of !== 'template')
   return [
     ...[...own, ...sharing].map((recipe) => templateStep(recipe, recipesFolder)),
+    qemuStep(),
     kernelStep(),
     guestProgramStep(),
     initramfsStep(),

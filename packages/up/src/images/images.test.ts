@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { templatesFolder } from '../base/repository.ts'
 import { hashTexts, hashTree } from './content-hash.ts'
 import { cpioArchive } from './cpio-archive.ts'
-import { sourceLines } from './debian-mirror.ts'
+import { sourceLines, sourcesOf } from './debian-mirror.ts'
 import { imageSteps } from './image-steps.ts'
 import { loadOrder, readDepends } from './kernel-modules.ts'
 import { readRecipes } from './recipe.ts'
@@ -114,6 +114,18 @@ describe('sourceLines', () => {
 
   it('takes none when the release itself is not among them', () => {
     expect(sourceLines('Debian|http://m/|bookworm-updates|main\n', 'bookworm')).toEqual([])
+  })
+})
+
+describe('sourcesOf', () => {
+  it('name another release at the same mirrors, with its updates but without its backports', () => {
+    const sources = ['', '-updates', '-backports'].map((suffix) => `deb http://m/debian/ bookworm${suffix} main`)
+    const security = 'deb http://s/ bookworm-security main'
+    expect(sourcesOf([...sources, security], { from: 'bookworm', to: 'trixie' })).toEqual([
+      'deb http://m/debian/ trixie main',
+      'deb http://m/debian/ trixie-updates main',
+      'deb http://s/ trixie-security main',
+    ])
   })
 })
 

@@ -2,9 +2,10 @@
  * The jail for every process that reads a guest's data (native/jail.c, docs/adr/0014-jail.md): the launcher that creates
  * its namespaces, and the folder that becomes its root.
  *
- * The root contains the host's QEMU and ext4 tools with their libraries, modules and firmware, each at its path on the
- * host. The name of the root is made of their versions, and its content never changes: after an upgrade of the host's
- * packages, the agent makes another root.
+ * The root contains QEMU and the ext4 tools with their libraries, modules and firmware: those that the images bring
+ * (docs/adr/0066-qemu-of-debian-13.md), or the host's own, each at its path on the host. The name of the root is made of
+ * their versions, and its content never changes: after an upgrade of the images or of the host's packages, the agent makes
+ * another root.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -12,6 +13,7 @@ import {
   chmod,
   copyFile,
   mkdir,
+  readdir,
   readlink,
   realpath,
   rename,
@@ -20,7 +22,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { linkOrCopy } from '../../store/disks/link-or-copy.ts'
 import type { CgroupPlace } from './cgroups.ts'
@@ -52,6 +54,8 @@ const DATA_FOLDERS = ['/usr/share/qemu', '/usr/share/seabios']
 /** The firmware for the machine `microvm`. */
 const FIRMWARE = ['bios-microvm.bin', 'linuxboot_dma.bin', 'linuxboot.bin', 'kvmvapic.bin', 'pvh.bin']
 const MODULES = ['accel-tcg-x86_64.so']
+/** Paths of the tools in a root that the images bring. */
+const TOOLS_OF_IMAGES = { e2fsck: '/usr/sbin/e2fsck', resize2fs: '/usr/sbin/resize2fs' }
 /** On Debian these are links to folders of the same name below `/usr`; programs name their loader by them. */
 const MERGED_FOLDERS = ['lib', 'lib64', 'bin', 'sbin']
 /** `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x…)`, or the loader itself: `/lib64/ld-linux-x86-64.so.2 (0x…)`. */
@@ -67,13 +71,11 @@ export async function openJail(
   { qemu, launcher, preload }: { readonly qemu: Qemu; readonly launcher: string; readonly preload: string },
   deadline: Deadline,
 ): Promise<Jail> {
-  const tools = {
-    e2fsck: await findProgram('e2fsck', 'e2fsprogs'),
-    resize2fs: await findProgram('resize2fs', 'e2fsprogs'),
-  }
-  const files = await filesOf(qemu.path, Object.values(tools), deadline)
-  const root = join(folder, `${qemu.version}-${await digestOf(files)}`)
-  if (!(await exists(root))) await makeRoot(root, { files, qemu: qemu.path }, deadline)
+  const isHosts = qemu.root === '/'
+  const tools = isHosts ? await toolsOfHost() : TOOLS_OF_IMAGES
+  const files = isHosts ? await filesOfHost(qemu.path, Object.values(tools), deadline) : await filesBelow(qemu.root)
+  const root = join(folder, `${qemu.version}-${await digestOf(qemu.root, files)}`)
+  if (!(await exists(root))) await makeRoot(root, { files, qemu }, deadline)
   const jail = { launcher, root, tools }
   await tryJail(jail, { qemu: qemu.path, preload }, deadline)
   return jail
@@ -118,8 +120,19 @@ export function joining(place: CgroupPlace | null): string[] {
   return place.version === 2 ? ['--cgroup', place.folder] : place.tasks.flatMap((file) => ['--join', file])
 }
 
+async function toolsOfHost(): Promise<Jail['tools']> {
+  return { e2fsck: await findProgram('e2fsck', 'e2fsprogs'), resize2fs: await findProgram('resize2fs', 'e2fsprogs') }
+}
+
+/** All files of a root that the images bring, by their paths in it. */
+async function filesBelow(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  return files.map((file) => join('/', relative(root, file.parentPath), file.name)).toSorted()
+}
+
 /** Every file that the programs need, by its path on the host. */
-async function filesOf(qemu: string, tools: readonly string[], deadline: Deadline): Promise<string[]> {
+async function filesOfHost(qemu: string, tools: readonly string[], deadline: Deadline): Promise<string[]> {
   const modules = join(dirname(await libraryNamed('libc.so.6', qemu, deadline)), 'qemu')
   const loaded = (await existing(MODULES.map((name) => join(modules, name)))).toSorted()
   const data = await existing(DATA_FOLDERS.flatMap((folder) => FIRMWARE.map((name) => join(folder, name))))
@@ -143,10 +156,10 @@ async function librariesOf(program: string, deadline: Deadline): Promise<string[
 }
 
 /** Files have the build time of their package, so another build of the same version counts as another version. */
-async function digestOf(files: readonly string[]): Promise<string> {
+async function digestOf(from: string, files: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(String(ROOT_VERSION))
   for (const path of files) {
-    const { size, mtimeMs } = await stat(path)
+    const { size, mtimeMs } = await stat(join(from, path))
     hash.update(`\n${path} ${size} ${Math.trunc(mtimeMs)}`)
   }
   return hash.digest('hex').slice(0, 16)
@@ -154,7 +167,7 @@ async function digestOf(files: readonly string[]): Promise<string> {
 
 async function makeRoot(
   root: string,
-  { files, qemu }: { readonly files: readonly string[]; readonly qemu: string },
+  { files, qemu }: { readonly files: readonly string[]; readonly qemu: Qemu },
   deadline: Deadline,
 ): Promise<void> {
   const beside = join(dirname(root), `.new-${basename(root)}`)
@@ -162,15 +175,16 @@ async function makeRoot(
   await mkdir(beside, { recursive: true, mode: 0o711 })
   for (const folder of ['dev', 'etc', 'proc', JAIL_VM, JAIL_BAKE]) await mkdir(join(beside, folder), { mode: 0o755 })
   for (const name of MERGED_FOLDERS) {
-    const target = await readlink(`/${name}`).catch(() => null)
+    const target = await readlink(join(qemu.root, name)).catch(() => null)
     if (target !== null) await symlink(target, join(beside, name))
   }
+  const from = await realpath(qemu.root)
   for (const path of files) {
-    const folder = join(beside, await realpath(dirname(path)))
+    const folder = join(beside, relative(from, await realpath(join(from, dirname(path)))))
     await mkdir(folder, { recursive: true, mode: 0o755 })
-    await linkOrCopy(await realpath(path), join(folder, basename(path)))
+    await linkOrCopy(await realpath(join(from, path)), join(folder, basename(path)))
   }
-  await symlink(qemu, join(beside, JAIL_QEMU))
+  await symlink(qemu.path, join(beside, JAIL_QEMU))
   // Empty tables of mounts: resize2fs reads them, and refuses to work without.
   for (const name of ['proc/mounts', 'proc/swaps', 'etc/mtab', JAIL_VOLUME]) await writeFile(join(beside, name), '')
   await runProgram('ldconfig', ['-r', beside], deadline)

@@ -9,7 +9,7 @@ import type { Jail } from './jail.ts'
 import { translatesByAddress } from './qemu.ts'
 import { QemuVersions } from './qemu-versions.ts'
 
-const at = (version: string) => ({ version, path: '/usr/bin/qemu', build: '1-1', jail: null })
+const at = (version: string) => ({ root: '/', version, path: '/usr/bin/qemu', build: '1-1', jail: null })
 
 it('code at another address is translated again by all versions before 10', () => {
   expect(['7.2.22', '8.2.0', '9.2.4', '10.0.2', '11.0.0'].map(translatesByAddress)).toEqual([
@@ -78,7 +78,7 @@ describe('roots of earlier starts of the agent', () => {
     QemuVersions.open(
       {
         folder: join(folder, 'qemu'),
-        qemu: { path: '/usr/bin/qemu', version: '10.0.2', build: '1-1' },
+        qemu: { root: '/', path: '/usr/bin/qemu', version: '10.0.2', build: '1-1' },
         jail: own,
         preload: join(folder, 'preload'),
       },

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runProgram } from './run-program.ts'
 
-/** The QEMU of this host. */
+/** A QEMU that this host can run. */
 export interface Qemu {
+  /** The folder below which it finds its libraries and firmware: `/` for the host's own, which also runs without a jail. */
+  readonly root: string
+  /** Below {@link root}. */
   readonly path: string
   /** `7.2.22` */
   readonly version: string
@@ -25,14 +28,38 @@ export function translatesByAddress(version: string): boolean {
   return Number.parseInt(version, 10) < FIRST_WITHOUT_ADDRESSES
 }
 
-/** @throws Error when there is none; the message names the package */
+const PROGRAM = 'qemu-system-x86_64'
+
+/** The host's own. @throws Error when there is none; the message names the package */
 export async function findQemu(deadline: Deadline): Promise<Qemu> {
-  const path = await findProgram('qemu-system-x86_64', 'qemu-system-x86')
-  const output = await runProgram(path, ['--version'], deadline)
+  return describe('/', await findProgram(PROGRAM, 'qemu-system-x86'), deadline)
+}
+
+/**
+ * The QEMU that the images bring, which runs in a jail only.
+ * @param root `qemu/` of the images
+ * @returns `null` if they bring none, because the host's is as new
+ */
+export async function findQemuOfImages(root: string, deadline: Deadline): Promise<Qemu | null> {
+  const path = `/usr/bin/${PROGRAM}`
+  return (await isExecutable(join(root, path))) ? describe(root, path, deadline) : null
+}
+
+async function describe(root: string, path: string, deadline: Deadline): Promise<Qemu> {
+  const [program, ...args] = commandOutsideJail({ root, path })
+  const output = await runProgram(program, [...args, '--version'], deadline)
   const version = /version (\d+\.\d+\.\d+)/.exec(output)?.[1]
   if (version === undefined) throw new Error(`no version in the answer of ${path} --version`)
-  const { size, mtimeMs } = await stat(path)
-  return { path, version, build: `${size}-${Math.trunc(mtimeMs)}` }
+  const { size, mtimeMs } = await stat(join(root, path))
+  return { root, path, version, build: `${size}-${Math.trunc(mtimeMs)}` }
+}
+
+/** The command line that starts it in the host's root: with the loader, the libraries and the firmware of its own root. */
+export function commandOutsideJail({ root, path }: Pick<Qemu, 'root' | 'path'>): [string, ...string[]] {
+  if (root === '/') return [path]
+  const folders = ['usr/share/qemu', 'usr/share/seabios'].flatMap((folder) => ['-L', join(root, folder)])
+  const libraries = join(root, 'usr/lib/x86_64-linux-gnu')
+  return [join(root, 'lib64/ld-linux-x86-64.so.2'), '--library-path', libraries, join(root, path), ...folders]
 }
 
 /** Folders of system programs, which are only in root's `PATH`. */
@@ -43,11 +70,14 @@ export async function findProgram(name: string, debianPackage: string): Promise<
   for (const folder of [...(process.env['PATH'] ?? '/usr/bin:/bin').split(':'), ...SYSTEM_FOLDERS]) {
     const path = await realpath(join(folder, name)).catch(() => null)
     if (path === null) continue
-    const isExecutable = await access(path, constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (isExecutable) return path
+    if (await isExecutable(path)) return path
   }
   throw new Error(`${name} not found: install the Debian package ${debianPackage}`)
+}
+
+function isExecutable(path: string): Promise<boolean> {
+  return access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )
 }

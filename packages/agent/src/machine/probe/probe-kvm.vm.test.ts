@@ -15,7 +15,8 @@ let host: VmHost
 let qemu: FailingQemu
 let probe: Probe
 beforeAll(async () => {
-  host = await VmHost.open()
+  // The jail's root contains no other QEMU.
+  host = await VmHost.open(undefined, undefined, false)
   qemu = await FailingQemu.make(host.qemu.path)
   const place: BakePlace = { confinement: { uid: host.uid, diesWithAgent: true }, tap: null }
   probe = {

@@ -14,7 +14,8 @@ import { restore } from '../restore/restore.ts'
 let host: VmHost
 let qemu: FailingQemu
 beforeAll(async () => {
-  host = await VmHost.open()
+  // The jail's root contains no other QEMU.
+  host = await VmHost.open(undefined, undefined, false)
   qemu = await FailingQemu.make(host.qemu.path)
 })
 afterAll(async () => {
@@ -36,7 +37,6 @@ async function bakeAnew(deadline: Deadline): Promise<void> {
 }
 
 async function restoreAnew(deadline: Deadline): Promise<void> {
-  // Without a jail, because its root contains no other QEMU.
   const place = { ...(await host.restoreOptions()), confinement: { uid: host.uid } }
   const options = { ...place, qemu: qemu.path, checkpoint: null, greet: releaseGuest }
   const vm = await restore(options, deadline)

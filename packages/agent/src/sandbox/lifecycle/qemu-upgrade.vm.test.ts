@@ -2,12 +2,10 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AgentSandbox, AgentSnapshotList } from '@offshoot/contract/agent-api'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
-import { findQemu } from '../../machine/host/qemu.ts'
-import { OtherQemu } from '../../test/other-qemu.ts'
+import { OtherQemu, usedQemu } from '../../test/other-qemu.ts'
 
 /** Checks whether the guest still has its memory. */
 const REMEMBER = 'echo remembered > /dev/shm/memory'
@@ -87,7 +85,7 @@ describe.skipIf(process.getuid?.() !== 0)('an upgrade of QEMU', () => {
     const { body: list } = await after.call<AgentSnapshotList>('GET', '/v1/snapshots', { workspace: null })
     for (const { id } of list.snapshots) expect((await after.call('DELETE', `/v1/snapshots/${id}`)).status).toBe(204)
     await restart('earlier version of QEMU removed')
-    expect(await versions()).toEqual([(await findQemu(Deadline.after(10_000, 'version of QEMU'))).version])
+    expect(await versions()).toEqual([(await usedQemu()).version])
     const { id } = await after.created()
     expect(await after.sh(id, 'echo works')).toBe('works')
   })

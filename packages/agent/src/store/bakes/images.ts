@@ -18,6 +18,8 @@ export class Images {
   readonly withTap: string
   readonly jail: string
   readonly tscKhz: string
+  /** A root with a QEMU for jails; empty if the host's own is as new. */
+  readonly qemu: string
   readonly #folder: string
   #bootHash: Promise<string> | undefined
 
@@ -29,6 +31,7 @@ export class Images {
     this.withTap = join(folder, 'with-tap')
     this.jail = join(folder, 'jail')
     this.tscKhz = join(folder, 'tsc-khz')
+    this.qemu = join(folder, 'qemu')
   }
 
   rootfs(template: string): string {

@@ -1,0 +1,61 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { Deadline } from '@offshoot/kit/deadline'
+import { AgentProcess } from '../../test/agent-process.ts'
+import { usedQemu } from '../../test/other-qemu.ts'
+import { findQemu } from './qemu.ts'
+
+const imagesDir = process.env['OFFSHOOT_IMAGES_DIR'] ?? ''
+
+describe.skipIf(process.getuid?.() !== 0)('VMs run with QEMU', () => {
+  let agent: AgentProcess
+  /** Images with another `qemu/`, which is empty at first. */
+  let images: string
+  beforeEach(async () => {
+    images = await mkdtemp(join(tmpdir(), 'offshoot-images-'))
+    for (const name of await readdir(imagesDir))
+      if (name !== 'qemu') await symlink(join(imagesDir, name), join(images, name))
+    await mkdir(join(images, 'qemu'))
+    agent = await AgentProcess.create(undefined, { images_dir: images })
+  })
+  afterEach(async () => {
+    await agent.destroy()
+    await rm(images, { recursive: true, force: true })
+  })
+
+  /** The version of QEMU that runs a new sandbox. */
+  async function versionOfNew(): Promise<string | undefined> {
+    const { id } = await agent.created()
+    expect(await agent.sh(id, 'echo works')).toBe('works')
+    const [vm] = await agent.vms()
+    const line = (await readFile(`/proc/${vm?.launcher?.pid}/cmdline`, 'utf8')).split('\0')
+    return line[line.indexOf('--root') + 1]?.split('/').at(-1)?.split('-')[0]
+  }
+
+  it('of the images', async () => {
+    await rm(join(images, 'qemu'), { recursive: true })
+    await symlink(join(imagesDir, 'qemu'), join(images, 'qemu'))
+    await agent.start()
+    expect(await versionOfNew()).toBe((await usedQemu()).version)
+  })
+
+  it.each([
+    ['the images bring none', async () => {}, false],
+    [
+      'the one of the images does not start',
+      async () => {
+        const folder = join(images, 'qemu/usr/bin')
+        await mkdir(folder, { recursive: true })
+        await writeFile(join(folder, 'qemu-system-x86_64'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+      },
+      true,
+    ],
+  ])('of the host if %s', { tags: ['long'] }, async (_when, put, isReported) => {
+    await put()
+    await agent.start()
+    expect(agent.log.includes("VMs run with the host's own QEMU")).toBe(isReported)
+    expect(await versionOfNew()).toBe((await findQemu(Deadline.after(10_000, 'version of QEMU'))).version)
+  })
+})

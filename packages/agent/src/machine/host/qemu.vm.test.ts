@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import { AgentProcess } from '../../test/agent-process.ts'
 import { usedQemu } from '../../test/other-qemu.ts'
@@ -34,15 +35,40 @@ describe.skipIf(process.getuid?.() !== 0)('VMs run with QEMU', () => {
     return line[line.indexOf('--root') + 1]?.split('/').at(-1)?.split('-')[0]
   }
 
-  it('of the images', async () => {
+  async function bringNone(): Promise<void> {
+    await rm(join(images, 'qemu'), { recursive: true })
+    await mkdir(join(images, 'qemu'))
+  }
+  async function bringOne(): Promise<void> {
     await rm(join(images, 'qemu'), { recursive: true })
     await symlink(join(imagesDir, 'qemu'), join(images, 'qemu'))
+  }
+
+  it('of the images', async () => {
+    await bringOne()
     await agent.start()
     expect(await versionOfNew()).toBe((await usedQemu()).version)
   })
 
   it.each([
-    ['the images bring none', async () => {}, false],
+    ['an upgrade to images that bring a newer one', bringNone, bringOne],
+    ['a rollback to images that bring none', bringOne, bringNone],
+  ])('that saved their memory, also after %s', { tags: ['long'] }, async (_what, before, after) => {
+    await before()
+    await agent.start()
+    const { id } = await agent.created()
+    await agent.sh(id, 'echo remembered > /dev/shm/memory')
+    expect((await agent.act(id, 'hibernate')).status).toBe(200)
+    await agent.stop()
+    await after()
+    await agent.start()
+    const woken = await agent.act<AgentSandbox & { cold?: true }>(id, 'wake')
+    expect([woken.status, woken.body.cold]).toEqual([200, undefined])
+    expect(await agent.sh(id, 'cat /dev/shm/memory')).toBe('remembered')
+  })
+
+  it.each([
+    ['the images bring none', bringNone, false],
     [
       'the one of the images does not start',
       async () => {

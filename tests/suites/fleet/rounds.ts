@@ -94,6 +94,8 @@ export class Rounds {
         await fleet.healthy()
         this.history.note('healthy')
       })
+      // What an operator asked for during the fault may have been done only after that.
+      await fleet.healthy()
       await untilTrue(fleet)
       await fleet.companions.find((companion) => companion === member)?.examine?.()
       for (const client of this.#clients) await client.examine()

@@ -22,7 +22,10 @@ export interface ContinueOptions extends ZygoteChild {
   readonly isDurable: boolean
   /** The layers of its memory, the lowest first. Their files exist, and are complete when {@link ContinuedVm.load} is called. */
   readonly memory: readonly MemoryFiles[]
-  /** The layers of its disk, the lowest first, and their files; at most `MAX_LAYERS`. */
+  /**
+   * The layers of its disk, the lowest first, and their files; at most `MAX_LAYERS`. All but the last are complete already, the last
+   * when {@link ContinuedVm.load} is called.
+   */
   readonly disk: readonly { readonly id: LayerId; readonly file: InheritedFile }[]
 }
 
@@ -66,8 +69,8 @@ export class ContinuedVm {
   }
 
   /**
-   * Puts an empty layer in the place of the zygote's disk. QEMU has no nodes of that any more, because some may be layers of the VM
-   * to continue. It executes the commands in order.
+   * Puts an empty layer in the place of the zygote's disk, and opens the layers that are complete. QEMU has no nodes of the zygote's
+   * disk by then, because some may be layers of the VM to continue. It executes the commands in order.
    */
   async #replaceDisk(deadline: Deadline): Promise<void> {
     const { vm } = this
@@ -82,9 +85,19 @@ export class ContinuedVm {
       vm.qmp.execute('blockdev-add', { ...activeNode(active, isDurable, BAKE_NODE), file }, deadline),
       vm.qmp.execute('qom-set', drive, deadline),
       ...given.map((id) => vm.qmp.execute('blockdev-del', { 'node-name': nodeOfLayer(id) }, deadline)),
+      ...this.#frozen.slice(0, -1).map((layer) => vm.qmp.execute('blockdev-add', layer, deadline)),
     ])
     vm.disk = { active, layers: [] }
     await Promise.all(given.map((id) => rm(join(vm.folder, fileOfLayer(id)), { force: true })))
+  }
+
+  /** The nodes of the layers, the lowest first. */
+  get #frozen() {
+    const { disk } = this.#options
+    return disk.map(({ id }, at) => {
+      const below = disk[at - 1]
+      return frozenNode(id, this.#paths[at] ?? '', below === undefined ? BAKE_NODE : nodeOfLayer(below.id))
+    })
   }
 
   /** Sends all commands at once: QEMU executes them in order. */
@@ -94,14 +107,10 @@ export class ContinuedVm {
     const active = this.#active
     const state = join(vm.folder, CONTINUED_STATE)
     await writeFile(state, withoutPlainCpus(await readFile(statePath)), { flag: 'wx', mode: 0o444 })
-    const nodes = [BAKE_NODE, ...disk.map(({ id }) => nodeOfLayer(id))]
-    const layers = disk.map(({ id }, at) => {
-      const layer = frozenNode(id, this.#paths[at] ?? '', nodes[at] ?? BAKE_NODE)
-      return vm.qmp.execute('blockdev-add', layer, deadline)
-    })
-    const own = { ...activeNode(active, isDurable, nodes.at(-1) ?? BAKE_NODE), file: fileNodeOfLayer(active) }
+    const last = this.#frozen.slice(-1)
+    const own = { ...activeNode(active, isDurable, last[0]?.['node-name'] ?? BAKE_NODE), file: fileNodeOfLayer(active) }
     await Promise.all([
-      ...layers,
+      ...last.map((layer) => vm.qmp.execute('blockdev-add', layer, deadline)),
       vm.qmp.execute('blockdev-reopen', { options: [own] }, deadline),
       vm.qmp.execute('xen-load-devices-state', { filename: CONTINUED_PATH }, deadline),
     ])

@@ -71,7 +71,12 @@ export class ObjectServer implements Companion {
     }
     const wrongBucket: Fault = {
       name: 'without the bucket',
-      begin: () => rename(bucket, join(folder, OTHER)),
+      begin: async () => {
+        // A server that is receiving an object makes the folder of the bucket again.
+        await program.end()
+        await rename(bucket, join(folder, OTHER))
+        program.start()
+      },
       // Something may have made it again.
       heal: async () => {
         if (existsSync(bucket)) throw new Error('something has made the bucket')

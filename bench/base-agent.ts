@@ -1,4 +1,4 @@
-import { copyFile, link, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AgentProcess } from '@offshoot/agent/test/agent-process'
 import { hold } from './cleanup.ts'
@@ -24,8 +24,8 @@ export async function startLargeAgent(memoryMib: number, folder: string): Promis
   const images = join(folder, 'images')
   const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]
   for (const place of [base, large]) await mkdir(place, { recursive: true })
-  for (const name of ['vmlinuz', 'initramfs.cpio.gz', 'guest-memory.so'])
-    await copyFile(join(IMAGES, name), join(images, name))
+  for (const name of await readdir(IMAGES))
+    if (name !== 'templates') await symlink(join(IMAGES, name), join(images, name))
   const text = await readFile(join(IMAGES, 'templates/base/template.json'), 'utf8')
   for (const place of [base, large]) await link(join(IMAGES, 'templates/base/rootfs.ext4'), join(place, 'rootfs.ext4'))
   await writeFile(join(base, 'template.json'), text)
@@ -36,8 +36,7 @@ export async function startLargeAgent(memoryMib: number, folder: string): Promis
 
 async function ready(agent: AgentProcess): Promise<BaseAgent> {
   const release = hold(async () => agent.destroy())
-  const prepared = await agent.run('prepare.ts')
-  if (prepared.exitCode !== 0) throw new Error(prepared.output)
+  await agent.prepare()
   await agent.start()
   return { agent, release }
 }

@@ -100,7 +100,7 @@ export class AgentProcess {
     await writeFile(agent.configPath, JSON.stringify(config))
     // Not for the caller's folder, which may be on another file system (no hard links), nor for other images.
     if (folder === undefined && options.images_dir === undefined)
-      await shareBakes(`agent-${config.templates?.join()}`, agent.dataDir, () => agent.run('prepare.ts'))
+      await shareBakes(`agent-${config.templates?.join()}`, agent.dataDir, () => agent.prepare())
     return agent
   }
 
@@ -126,6 +126,12 @@ export class AgentProcess {
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const [exitCode] = (await once(child, 'close')) as [number]
     return { exitCode, output }
+  }
+
+  /** Bakes its templates. @throws Error with the output if that fails */
+  async prepare(): Promise<void> {
+    const { exitCode, output } = await this.run('prepare.ts')
+    if (exitCode !== 0) throw new Error(output)
   }
 
   async start(): Promise<void> {

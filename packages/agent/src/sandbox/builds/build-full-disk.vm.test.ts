@@ -27,7 +27,7 @@ describe.skipIf(!canMountDisk)('on a disk that fills while a template is built',
     disk = await SmallDisk.mount(folder, DISK_BYTES)
     agent = await AgentProcess.create(folder)
     builder = new TemplateBuilder(agent)
-    expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+    await agent.prepare()
     await agent.start()
   })
   afterAll(async () => {

@@ -24,7 +24,7 @@ describe.skipIf(!canMountDisk)('on a full disk', () => {
     disk = await SmallDisk.mount(folder, DISK_BYTES)
     // Without watermarks, so that operations reach the last block.
     agent = await AgentProcess.create(folder, { disk: { warn_below_mib: 0, refuse_below_mib: 0 } })
-    expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+    await agent.prepare()
     await agent.start()
     id = (await agent.created()).id
     // More than the free space below.

@@ -27,8 +27,7 @@ beforeAll(async () => {
   const imagesDir = await imagesWithDurable(process.env['OFFSHOOT_IMAGES_DIR'] ?? '', images)
   home = await AgentProcess.create(undefined, { images_dir: imagesDir, templates: ['minimal', 'durable'] })
   away = await AgentProcess.create()
-  const prepared = await home.run('prepare.ts')
-  if (prepared.exitCode !== 0) throw new Error(prepared.output)
+  await home.prepare()
   await Promise.all([home.start(), away.start()])
 })
 afterAll(async () => {

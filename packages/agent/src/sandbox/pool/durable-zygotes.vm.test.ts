@@ -34,8 +34,7 @@ describe.runIf(process.getuid?.() === 0)('a copy of a durable zygote', () => {
     const imagesDir = await imagesWithDurable(process.env['OFFSHOOT_IMAGES_DIR'] ?? '', images)
     const options = { images_dir: imagesDir, templates: ['durable'], leases: true, pool_memory_mib: 1024 }
     agent = await AgentProcess.create(undefined, options)
-    const prepared = await agent.run('prepare.ts')
-    if (prepared.exitCode !== 0) throw new Error(prepared.output)
+    await agent.prepare()
     leases = new LeaseGiver(agent)
     zygotes = new ZygoteCopies(agent, 'durable')
     await agent.start()

@@ -14,7 +14,7 @@ const MOMENTS =
 let agent: AgentProcess
 beforeAll(async () => {
   agent = await AgentProcess.create()
-  expect(await agent.run('prepare.ts')).toMatchObject({ exitCode: 0 })
+  await agent.prepare()
   await agent.start()
 })
 // The next test gets this agent without sandboxes, or a new one.

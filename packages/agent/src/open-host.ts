@@ -193,21 +193,20 @@ async function openQemu(
 ): Promise<{ readonly qemu: Qemu; readonly jail: Jail | null }> {
   const deadline = Deadline.after(START_MS, 'trial of QEMU in a jail')
   const hosts = await findQemu(deadline)
-  if (process.getuid?.() !== 0) return { qemu: hosts, jail: null }
-  const parts = { launcher: images.jail, preload: images.preload }
-  try {
-    const qemu = (await findQemuOfImages(images.qemu, deadline)) ?? hosts
-    // A process that ends all VMs starts none, so it needs no jail.
-    if (purpose === 'end') return { qemu, jail: null }
-    if (qemu !== hosts) return { qemu, jail: await openJail(dir.qemu, { qemu, ...parts }, deadline) }
-  } catch (error) {
-    log.error(
-      { err: error },
-      "VMs run with the host's own QEMU, because the one of the images does not start in a jail",
-    )
+  // A process that ends all VMs starts none, so it needs no jail.
+  if (process.getuid?.() !== 0 || purpose === 'end') return { qemu: hosts, jail: null }
+  const inJail = async (qemu: Qemu) => {
+    const parts = { qemu, launcher: images.jail, preload: images.preload }
+    return { qemu, jail: await openJail(dir.qemu, parts, deadline) }
   }
   try {
-    return { qemu: hosts, jail: await openJail(dir.qemu, { qemu: hosts, ...parts }, deadline) }
+    const ofImages = await findQemuOfImages(images.qemu, deadline)
+    if (ofImages !== null) return await inJail(ofImages)
+  } catch (error) {
+    log.error({ err: error }, "VMs run with the host's own QEMU: the one of the images does not start in a jail")
+  }
+  try {
+    return await inJail(hosts)
   } catch (error) {
     log.error(
       { err: error },

@@ -22,7 +22,14 @@ import { moves } from './move-benches.ts'
 import { guestHttpGet, networkSetup } from './network-benches.ts'
 import { nodeBurst, nodeSequential, nodeStaggered } from './node-benches.ts'
 import { noisyNeighbour } from './noisy-neighbour-bench.ts'
-import { burstOfCopies, continuedDatabases, continuedSandboxes, idleCopies } from './continued-benches.ts'
+import {
+  burstOfCopies,
+  continuedDatabases,
+  continuedSandboxes,
+  forkAppByCopies,
+  idleCopies,
+} from './continued-benches.ts'
+import { forkApp } from './fork-app-bench.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
@@ -90,6 +97,8 @@ export const benches: readonly Bench[] = [
   { names: ['hibernate_again', 'hibernate_again_mib'], run: hibernateAgain },
   { names: ['snapshot'], run: snapshot },
   { names: ['fork_tree_16', 'fork_tree_16_private_mib'], run: forkTree },
+  { names: ['fork_app_300mib', 'fork_app_300mib_request'], run: forkApp },
+  { names: ['fork_app_300mib_pool', 'fork_app_300mib_request_pool'], run: forkAppByCopies, withinMs: 2 * BENCH_MS },
   { names: ['fork_4gib'], run: async () => forkLarge() },
   { names: ['fork_pause_beside_hibernation_ms'], run: async () => forkBesideHibernation() },
   { names: ['idle_density_private_mib', 'idle_density_host_mib', 'idle_density_cpu'], run: idleDensity },

@@ -2,6 +2,7 @@ import type { Fork } from '@offshoot/contract/fork'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
 import { databaseBranch, databaseWake } from './database-benches.ts'
+import { forkApp } from './fork-app-bench.ts'
 import { forkTree, post } from './fork-benches.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { nodeBurst } from './node-benches.ts'
@@ -17,6 +18,14 @@ export async function burstOfCopies(): Promise<Figures> {
   return withZygote('base', async (offshoot) => {
     const { node_v_burst, node_v_burst_wall_ms } = await nodeBurst(offshoot)
     return { node_v_burst_pool: node_v_burst, node_v_burst_pool_wall_ms: node_v_burst_wall_ms }
+  })
+}
+
+/** Forks of an app that is asked, as {@link forkApp}. */
+export async function forkAppByCopies(): Promise<Figures> {
+  return withZygote('base', async (offshoot) => {
+    const { fork_app_300mib, fork_app_300mib_request } = await forkApp(offshoot)
+    return { fork_app_300mib_pool: fork_app_300mib, fork_app_300mib_request_pool: fork_app_300mib_request }
   })
 }
 

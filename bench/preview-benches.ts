@@ -31,7 +31,7 @@ require('http').createServer((request, response) => response.end(request.url ===
 const keepAlive = new Agent({ keepAlive: true })
 
 /** Number of bytes of one answer, through the edge on a keep-alive connection. */
-async function get(offshoot: Offshoot, id: string, path: string, port = PORT): Promise<number> {
+export async function get(offshoot: Offshoot, id: string, path: string, port = PORT): Promise<number> {
   const { url, host } = previewOf(offshoot, id, port)
   const signal = AbortSignal.timeout(ANSWER_MS)
   const request = httpRequest(url + path, { headers: { host }, agent: keepAlive, signal })

@@ -83,18 +83,18 @@ export async function openJail(
 
 /**
  * Opens a root that an earlier start of the agent made.
- * @param qemu path of the host's own QEMU, which is also assumed in a root of version 1
+ * @param qemu path of the current QEMU, which is also assumed in a root of version 1
  * @returns the jail, and the path of the QEMU in it
  * @throws Error if QEMU does not start in it
  */
 export async function reopenJail(
   current: Jail,
   root: string,
-  { qemu: hostQemu, preload }: { readonly qemu: string; readonly preload: string },
+  { qemu: currentQemu, preload }: { readonly qemu: string; readonly preload: string },
   deadline: Deadline,
 ): Promise<{ readonly jail: Jail; readonly path: string }> {
   const path = await readlink(join(root, JAIL_QEMU)).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return hostQemu
+    if (error.code === 'ENOENT') return currentQemu
     throw error
   })
   const jail = { ...current, root }

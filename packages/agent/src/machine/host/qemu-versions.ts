@@ -33,7 +33,7 @@ interface Place {
   /** Contains the roots. */
   readonly folder: string
   readonly qemu: Qemu
-  /** The jail of the host's own QEMU; `null`: this host has no jails, so no earlier QEMU can be started. */
+  /** Its jail; `null`: this host has no jails, so no earlier QEMU can be started. */
   readonly jail: Jail | null
   readonly preload: string
 }

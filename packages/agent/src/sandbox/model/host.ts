@@ -79,7 +79,7 @@ export interface HostStore {
 
 /** What this host gives to VMs. */
 export interface HostPlatform {
-  /** The host's QEMU with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
+  /** The QEMU of new VMs with its jail, and earlier versions that checkpoints may need. Other readers of guests' data use the same jail. */
   readonly qemus: QemuVersions
   readonly machines: Machines
   readonly captureThreads: CaptureThreads

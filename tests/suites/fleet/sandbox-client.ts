@@ -87,13 +87,16 @@ export class SandboxClient implements FleetClient {
 
   async examine(): Promise<void> {
     const { fleet, history, excused } = this.#context
+    // A delete without an answer may be done at any later time, unless it is repeated.
+    for (const id of this.#mayBeGone) {
+      await this.#remove(id)
+      this.#forget(id)
+    }
     const rows = new Map((await allSandboxes(fleet)).map((row) => [row.id, row.status]))
-    for (const id of [...this.#sandboxes, ...this.#mayBeGone]) {
+    for (const id of this.#sandboxes) {
       const status = rows.get(id)
-      const isFailed = status === 'failed' && excused.has(id)
-      const isGone = status === undefined && this.#mayBeGone.has(id)
-      if (isFailed || isGone) {
-        if (isFailed) await this.#remove(id)
+      if (status === 'failed' && excused.has(id)) {
+        await this.#remove(id)
         this.#forget(id)
         continue
       }
@@ -106,8 +109,6 @@ export class SandboxClient implements FleetClient {
       await until(`sandbox ${id}, which was ${status}, to be read`, () => this.#read(id), READABLE_MS, 500).catch(
         (error: Error) => history.flaw(error.message),
       )
-      if (this.#mayBeGone.has(id)) this.#sandboxes.add(id)
-      this.#mayBeGone.delete(id)
     }
     await this.#examineSnapshots()
   }

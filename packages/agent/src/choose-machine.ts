@@ -44,11 +44,11 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
   const { config, host, images, progress } = options
   const { dir } = host.store
   const { qemus, machines } = host.platform
-  const qemu = qemus.current
-  const device = await findKvmDevice({ isJailed: qemu.jail !== null })
+  const device = await findKvmDevice({ isJailed: qemus.current.jail !== null })
   const group = device.isUsable ? device.group : null
   const settings = [device, config.kvm, ...(config.kvm.vhost_net ? [await vhostNetObstacle()] : [])]
-  const inputs = [qemu.version, qemu.build, await images.bootHash(), JSON.stringify(settings)]
+  const { version, build } = qemus.ofHost
+  const inputs = [version, build, await images.bootHash(), JSON.stringify(settings)]
   const probeDevice = async (lastCpu: string | null): Promise<KvmResult> =>
     device.isUsable ? probeKvm(options, group, lastCpu) : { works: false, reason: device.reason, isTimeout: false }
   const { accelerator, reason, cpu, tscKhz } = await chooseAccelerator({
@@ -59,6 +59,7 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
     probe: probeDevice,
     measure: (known, deadline) => measureTscKhz(images.tscKhz, known, deadline),
   })
+  await qemus.choose(accelerator)
   if (reason !== null && config.accelerator === 'kvm') {
     throw new KvmUnavailable(`KVM was asked for and does not work on this host: ${reason}`)
   }
@@ -69,7 +70,7 @@ export async function chooseMachine(options: ChooseMachine): Promise<ChosenAccel
       accelerator,
       tscKhz,
       network: networkOf(host.platform),
-      hasFixedAddresses: accelerator === 'tcg' && translatesByAddress(qemu.version),
+      hasFixedAddresses: accelerator === 'tcg' && translatesByAddress(qemus.current.version),
       ...(cpu !== null && { kvm: kvmGuest(cpu, config) }),
     },
     accelerator === 'kvm' ? group : null,
@@ -81,6 +82,12 @@ async function probeKvm(options: ChooseMachine, kvmGroup: number | null, lastCpu
   const { config, host, image, progress } = options
   const { kvm } = config
   progress('trying whether guests run under KVM')
+  try {
+    await host.platform.qemus.choose('kvm')
+  } catch (error) {
+    const reason = `the host's QEMU does not start in a jail: ${(error as Error).message}`
+    return { works: false, reason, isTimeout: false }
+  }
   const { cpu: vcpus, memory_mb: memoryMib } = withVcpus(image, 'kvm')
   const machine: Machine = {
     accelerator: 'kvm',

@@ -25,10 +25,10 @@ import { dataRanges } from './machine/disks/data-ranges.ts'
 import { Cgroups } from './machine/host/cgroups.ts'
 import { DataDir } from './store/data-dir/data-dir.ts'
 import { DiskRoom } from './store/data-dir/disk-room.ts'
-import { type Jail, openJail } from './machine/host/jail.ts'
+import { openJail } from './machine/host/jail.ts'
 import { findQemu, findQemuOfImages, type Qemu } from './machine/host/qemu.ts'
 import { readHostBootId } from './machine/host/boot-id.ts'
-import { QemuVersions } from './machine/host/qemu-versions.ts'
+import { type CurrentQemu, type HostQemu, QemuVersions } from './machine/host/qemu-versions.ts'
 import { BakeContents } from './store/bakes/bake-content.ts'
 import { Arrivals } from './sandbox/model/arrivals.ts'
 import { GivenUpAttempts } from './sandbox/model/given-up-attempts.ts'
@@ -93,8 +93,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
   const { slots, network, names, reason, claims } = opened
   const sandboxes: Host['sandboxes'] = new Map()
-  const { qemu, jail } = await openQemu(dir, images, purpose, log)
-  const qemuPlace = { folder: dir.qemu, qemu, jail, preload: images.preload }
+  const qemuPlace = { folder: dir.qemu, ...(await openQemu(dir, images, purpose, log)), preload: images.preload }
   const qemus = await QemuVersions.open(qemuPlace, log, Deadline.after(START_MS, 'trial of earlier versions of QEMU'))
   const store: HostStore = {
     dir,
@@ -110,7 +109,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
       sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
-      machines: checkpointMachines(() => [qemu, ...qemus.earlier], earlier),
+      machines: checkpointMachines(() => qemus.all, earlier),
     }),
     snapshots: await Snapshots.open(dir.snapshots, ledger),
     archives: new Archives(dir),
@@ -122,7 +121,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     lease: await HostLease.open({
       recordPath: dir.leaseFile,
       endFile: config.leases ? join(config.run_dir, `${id}.lease`) : null,
-      canStop: jail !== null,
+      canStop: qemus.current.jail !== null,
       bootId: await readHostBootId(),
       log,
     }),
@@ -190,29 +189,30 @@ async function openQemu(
   images: Images,
   purpose: HostPurpose,
   log: Logger,
-): Promise<{ readonly qemu: Qemu; readonly jail: Jail | null }> {
+): Promise<{ readonly current: CurrentQemu; readonly hosts: HostQemu }> {
   const deadline = Deadline.after(START_MS, 'trial of QEMU in a jail')
-  const hosts = await findQemu(deadline)
+  const qemu = await findQemu(deadline)
+  const only = (current: CurrentQemu) => ({ current, hosts: { qemu, open: () => Promise.resolve(current) } })
   // A process that ends all VMs starts none, so it needs no jail.
-  if (process.getuid?.() !== 0 || purpose === 'end') return { qemu: hosts, jail: null }
-  const inJail = async (qemu: Qemu) => {
-    const parts = { qemu, launcher: images.jail, preload: images.preload }
-    return { qemu, jail: await openJail(dir.qemu, parts, deadline) }
+  if (process.getuid?.() !== 0 || purpose === 'end') return only({ ...qemu, jail: null })
+  const inJail = async (each: Qemu): Promise<CurrentQemu> => {
+    const parts = { qemu: each, launcher: images.jail, preload: images.preload }
+    return { ...each, jail: await openJail(dir.qemu, parts, Deadline.after(START_MS, 'trial of a jail')) }
   }
   try {
     const ofImages = await findQemuOfImages(images.qemu, deadline)
-    if (ofImages !== null) return await inJail(ofImages)
+    if (ofImages !== null) return { current: await inJail(ofImages), hosts: { qemu, open: () => inJail(qemu) } }
   } catch (error) {
     log.error({ err: error }, "VMs run with the host's own QEMU: the one of the images does not start in a jail")
   }
   try {
-    return await inJail(hosts)
+    return only(await inJail(qemu))
   } catch (error) {
     log.error(
       { err: error },
       'VMs run without a jail: an attacker who breaks out of one sees the files and the network of this host',
     )
-    return { qemu: hosts, jail: null }
+    return only({ ...qemu, jail: null })
   }
 }
 

@@ -9,6 +9,7 @@ import type { Jail } from './jail.ts'
 import { translatesByAddress } from './qemu.ts'
 import { QemuVersions } from './qemu-versions.ts'
 
+const TOOLS = { e2fsck: '', resize2fs: '' }
 const at = (version: string) => ({ root: '/', version, path: '/usr/bin/qemu', build: '1-1', jail: null })
 
 it('code at another address is translated again by all versions before 10', () => {
@@ -50,6 +51,37 @@ describe('the versions of QEMU of a host', () => {
   })
 })
 
+describe('the QEMU of the images and that of the host', () => {
+  const jailed = (version: string) => ({ ...at(version), jail: { launcher: '', root: version, tools: TOOLS } })
+  const [ofImages, ofHost] = [jailed('10.0.13'), jailed('7.2.22')]
+  let opened = 0
+  const open = async () => {
+    opened++
+    return ofHost
+  }
+
+  it('take turns: VMs start with the one for the accelerator, and the other one restores what it saved', async () => {
+    // The root of the host's was found among those of earlier starts.
+    const earlier = [{ ...ofHost }, jailed('8.1.0')]
+    const versions = new QemuVersions(ofImages, earlier, { qemu: ofHost, open })
+    expect(versions.ofHost.version).toBe('7.2.22')
+    await versions.choose('tcg')
+    expect(versions.all.map(({ version }) => version)).toEqual(['10.0.13', '8.1.0', '7.2.22'])
+    await versions.choose('kvm')
+    expect(versions.all.map(({ version }) => version)).toEqual(['7.2.22', '10.0.13', '8.1.0'])
+    await versions.choose('kvm')
+    await versions.choose('tcg')
+    expect(versions.all.map(({ version }) => version)).toEqual(['10.0.13', '8.1.0', '7.2.22'])
+    expect(opened).toBe(1)
+  })
+
+  it('are one where the images bring none', async () => {
+    const versions = new QemuVersions(ofHost)
+    await versions.choose('kvm')
+    expect(versions.all).toEqual([ofHost])
+  })
+})
+
 describe('roots of earlier starts of the agent', () => {
   let folder: string
   let jail: Jail
@@ -62,7 +94,7 @@ describe('roots of earlier starts of the agent', () => {
     // A launcher for which a program "starts" where its root holds the file `works`.
     const launcher = join(folder, 'launcher')
     await writeFile(launcher, '#!/bin/sh\ntest -e "$2/works"\n', { mode: 0o755 })
-    jail = { launcher, root: join(folder, 'qemu/10.0.2-0123456789abcdef'), tools: { e2fsck: '', resize2fs: '' } }
+    jail = { launcher, root: join(folder, 'qemu/10.0.2-0123456789abcdef'), tools: TOOLS }
     await root('10.0.2-0123456789abcdef')
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
@@ -78,8 +110,8 @@ describe('roots of earlier starts of the agent', () => {
     QemuVersions.open(
       {
         folder: join(folder, 'qemu'),
-        qemu: { root: '/', path: '/usr/bin/qemu', version: '10.0.2', build: '1-1' },
-        jail: own,
+        current: { ...at('10.0.2'), jail: own },
+        hosts: { qemu: at('10.0.2'), open: () => Promise.reject(new Error('not asked for')) },
         preload: join(folder, 'preload'),
       },
       log(),

@@ -13,6 +13,7 @@ import { SignJWT } from 'jose'
 import { findVmProcesses } from '../machine/host/find-vm-processes.ts'
 import { PROGRAMS, type Program } from './agent-programs.ts'
 import { pauseAfter } from './pause.ts'
+import { readRecords } from './read-records.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 export const WORKSPACE = '11111111-1111-4111-8111-111111111111'
@@ -270,21 +271,9 @@ export class AgentProcess {
     return body
   }
 
-  /** All records of the event log, read from its files. */
-  async records(): Promise<AgentRecord[]> {
-    const folder = join(this.dataDir, 'events')
-    const records: AgentRecord[] = []
-    for (const name of (await readdir(folder)).sort()) {
-      const lines = (await readFile(join(folder, name), 'utf8')).split('\n').slice(0, -1)
-      for (const line of lines) {
-        try {
-          records.push(JSON.parse(line) as AgentRecord)
-        } catch {
-          break // a torn tail, which the agent truncates at its next start
-        }
-      }
-    }
-    return records
+  /** All records of the event log. */
+  records(): Promise<AgentRecord[]> {
+    return readRecords(join(this.dataDir, 'events'))
   }
 
   async events(id: string): Promise<string[]> {

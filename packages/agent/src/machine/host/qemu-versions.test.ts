@@ -11,6 +11,7 @@ import { QemuVersions } from './qemu-versions.ts'
 
 const TOOLS = { e2fsck: '', resize2fs: '' }
 const at = (version: string) => ({ root: '/', version, path: '/usr/bin/qemu', build: '1-1', jail: null })
+const jailed = (version: string) => ({ ...at(version), jail: { launcher: '', root: version, tools: TOOLS } })
 
 it('code at another address is translated again by all versions before 10', () => {
   expect(['7.2.22', '8.2.0', '9.2.4', '10.0.2', '11.0.0'].map(translatesByAddress)).toEqual([
@@ -52,7 +53,6 @@ describe('the versions of QEMU of a host', () => {
 })
 
 describe('the QEMU of the images and that of the host', () => {
-  const jailed = (version: string) => ({ ...at(version), jail: { launcher: '', root: version, tools: TOOLS } })
   const [ofImages, ofHost] = [jailed('10.0.13'), jailed('7.2.22')]
   let opened = 0
   const open = async () => {

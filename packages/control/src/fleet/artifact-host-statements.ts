@@ -61,6 +61,16 @@ export const removeArtifactHost = statement<{ artifact_id: string }, [id: string
   'delete from artifact_hosts where artifact_id = $1 and agent_id = $2 returning artifact_id',
 )
 
+/** The number of no process (`ProcessLock`). */
+const NOBODY = 0
+
+/** Nobody brings it any more, although the process lives: reconciliation settles the row by what the host has. */
+export const abandonArtifactHost = statement<{ artifact_id: string }, [id: string, agentId: string]>(
+  'abandon-artifact-host',
+  `update artifact_hosts set creator = ${NOBODY} where artifact_id = $1 and agent_id = $2 and state = 'copying'
+   returning artifact_id`,
+)
+
 /** Copies that a host which is drained has beside their homes. */
 export const copiesOnHost = statement<Pick<Artifact, 'id' | 'kind' | 'workspace_id'>, [agentId: string, limit: number]>(
   'artifact-copies-on-host',

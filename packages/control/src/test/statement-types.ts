@@ -118,6 +118,7 @@ export type Of_fleet_artifact_host_statements = [
   Assert<Agreement<typeof fleet_artifact_host_statements.beginArtifactHost, { "is_home": Computed<boolean> }, [string, string, number]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.setArtifactHostReady, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.removeArtifactHost, { "artifact_id": string }, [string, string]>>,
+  Assert<Agreement<typeof fleet_artifact_host_statements.abandonArtifactHost, { "artifact_id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.copiesOnHost, { "id": string; "kind": string; "workspace_id": string }, [string, number]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.placesOfArtifact, { "home": string; "accelerator": Computed<string>; "qemu_version": Computed<string>; "is_missing": boolean; "hosts": Computed<readonly string[]>; "is_stored": Computed<boolean>; "leaving": Computed<readonly string[]>; "is_bound": boolean }, [string]>>,
   Assert<Agreement<typeof fleet_artifact_host_statements.leaveArtifacts, { "id": string }, [string]>>,

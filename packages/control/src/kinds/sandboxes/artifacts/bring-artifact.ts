@@ -11,6 +11,7 @@ import {
 } from '../../../fleet/artifact-calls.ts'
 import { streamsOfArtifact } from '../../../fleet/artifact-copy-statements.ts'
 import {
+  abandonArtifactHost,
   beginArtifactHost,
   hostOfArtifact,
   hostsOfArtifact,
@@ -92,7 +93,7 @@ async function bring(control: SandboxesContext, artifact: Artifact, bringing: Br
     // removed there.
     await (isHome ? Promise.resolve() : removeArtifact(to.client, subject)).then(
       () => removeArtifactHost(database.pool, id, agentId),
-      () => undefined,
+      () => abandonArtifactHost(database.pool, id, agentId),
     )
     throw error
   }

@@ -4,6 +4,7 @@ import { call, eventually, Harness, type RunningControl, type Tenant } from '../
 import { holdStep } from '../../../test/hold-step.ts'
 import { OPERATOR, OPERATOR_KEY } from '../../../test/operator.ts'
 
+const BUSY = { status: 503, body: { error: 'agent not reachable' } }
 const NO_ROOM = { status: 507, body: { error: 'insufficient host memory for sandbox' } }
 
 describe('a snapshot on several hosts', () => {
@@ -141,6 +142,18 @@ describe('a snapshot on several hosts', () => {
     await reconciled(away)
     await eventually(async () => (await copies())[0]?.state === 'ready')
     expect(away.state.snapshots.has(id)).toBe(true)
+  })
+
+  it('is settled once its host answers again if that could not remove it after a failure', async () => {
+    await operate('POST', `${home.state.agentId}/cordon`)
+    away.onMove = async (step) => (step === 'import-snapshot' ? NO_ROOM : undefined)
+    away.onAction = async (action) => (action === 'delete-snapshot' ? BUSY : undefined)
+    expect(await create()).toMatchObject({ status: 507 })
+    expect(await copies()).toMatchObject([{ state: 'copying' }])
+    away.onMove = away.onAction = async () => undefined
+    await reconciled(away)
+    await eventually(async () => (await copies()).length === 0)
+    expect(await create()).toMatchObject({ status: 201 })
   })
 
   const drained = async () =>

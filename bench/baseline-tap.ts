@@ -1,8 +1,5 @@
 import { execFileSync } from 'node:child_process'
 
-/** The descriptor number of the TAP in the service's QEMU processes. */
-export const TAP_FD = '99'
-
 const free: string[] = []
 const all: string[] = []
 

@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { access, copyFile, mkdir, mkdtemp, open, readFile, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { TAP_FD } from '@offshoot/agent/machine/vm/machine'
 import { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
 import { imagesDir } from '../tests/setup/offshoot.ts'
 import { hold } from './cleanup.ts'
 import { qemuByHand } from './qemu-by-hand.ts'
-import { releaseBaselineTap, takeBaselineTap, TAP_FD } from './baseline-tap.ts'
+import { releaseBaselineTap, takeBaselineTap } from './baseline-tap.ts'
 
 /** Everything needed to start a template's QEMU by hand, read from one that the service runs. */
 export interface Recipe {
@@ -108,7 +109,7 @@ export class BaselineVm {
     const line = (overlay ? overlaid(args, overlay) : args).map((arg) => withMemory(arg, memory))
     const state = await open(overlay?.state ?? join(bake, 'state'), 'r')
     const tap = withTap === null ? null : takeBaselineTap()
-    const [program = '', ...rest] = withTap === null || tap === null ? line : [withTap, tap, TAP_FD, ...line]
+    const [program = '', ...rest] = withTap === null || tap === null ? line : [withTap, tap, String(TAP_FD), ...line]
     const qemu = spawn(program, rest, {
       cwd: own,
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', state.fd],

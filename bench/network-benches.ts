@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
+import { TAP_FD } from '@offshoot/agent/machine/vm/machine'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
-import { releaseBaselineTap, takeBaselineTap, TAP_FD } from './baseline-tap.ts'
+import { releaseBaselineTap, takeBaselineTap } from './baseline-tap.ts'
 import { BaselineVm } from './baseline-vm.ts'
 import { hold } from './cleanup.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
@@ -28,7 +29,7 @@ export async function networkSetup(offshoot: Offshoot, n = 40): Promise<Record<s
   try {
     for (const round of rounds(n)) {
       await plain.time(() => run('/bin/true'))
-      await through.time(() => run(withTap, [tap, TAP_FD, '/bin/true']))
+      await through.time(() => run(withTap, [tap, String(TAP_FD), '/bin/true']))
       await without.time(() => refresh(vm, null))
       await within.time(() => refresh(vm, round))
     }

@@ -1,6 +1,7 @@
-import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { AgentProcess } from '@offshoot/agent/test/agent-process'
+import { linkImages } from '@offshoot/agent/test/link-images'
 import { hold } from './cleanup.ts'
 
 const IMAGES = resolve(import.meta.dirname, '../.offshoot/images')
@@ -24,8 +25,7 @@ export async function startLargeAgent(memoryMib: number, folder: string): Promis
   const images = join(folder, 'images')
   const [base, large] = [join(images, 'templates/base'), join(images, 'templates/large')]
   for (const place of [base, large]) await mkdir(place, { recursive: true })
-  for (const name of await readdir(IMAGES))
-    if (name !== 'templates') await symlink(join(IMAGES, name), join(images, name))
+  await linkImages(IMAGES, images, 'templates')
   const text = await readFile(join(IMAGES, 'templates/base/template.json'), 'utf8')
   for (const place of [base, large]) await link(join(IMAGES, 'templates/base/rootfs.ext4'), join(place, 'rootfs.ext4'))
   await writeFile(join(base, 'template.json'), text)

@@ -1,11 +1,11 @@
-import { copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { linkImages } from './link-images.ts'
 
 /** A folder of images with the templates `minimal` and `durable`, which is the same and durable, as those of databases are. */
 export async function imagesWithDurable(imagesDir: string, folder: string): Promise<string> {
   await mkdir(join(folder, 'templates/durable'), { recursive: true })
-  for (const name of await readdir(imagesDir))
-    if (name !== 'templates') await symlink(join(imagesDir, name), join(folder, name))
+  await linkImages(imagesDir, folder, 'templates')
   const minimal = join(imagesDir, 'templates/minimal')
   await symlink(minimal, join(folder, 'templates/minimal'))
   const image = JSON.parse(await readFile(join(minimal, 'template.json'), 'utf8')) as object

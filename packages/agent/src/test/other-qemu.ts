@@ -8,10 +8,10 @@ import { Images } from '../store/bakes/images.ts'
 /** The words before the version in the answer to `--version`. */
 const BEFORE_VERSION = 'QEMU emulator version '
 
-/** The QEMU that an agent runs with the images of the tests, where it has a jail. */
-export async function usedQemu(): Promise<Qemu> {
+/** The QEMU with which an agent emulates where it has a jail. @param imagesDir by default, the images of the tests */
+export async function usedQemu(imagesDir = process.env['OFFSHOOT_IMAGES_DIR'] ?? ''): Promise<Qemu> {
   const deadline = Deadline.after(10_000, 'version of QEMU')
-  const { qemu } = new Images(process.env['OFFSHOOT_IMAGES_DIR'] ?? '')
+  const { qemu } = new Images(imagesDir)
   return (await findQemuOfImages(qemu, deadline)) ?? findQemu(deadline)
 }
 

@@ -16,7 +16,7 @@ import { Layers } from '../store/disks/layers.ts'
 import { chooseAccelerator } from '../machine/host/accelerator.ts'
 import { DataDir } from '../store/data-dir/data-dir.ts'
 import { openJail } from '../machine/host/jail.ts'
-import { findQemu, findQemuOfImages, type Qemu } from '../machine/host/qemu.ts'
+import { findQemu, type Qemu } from '../machine/host/qemu.ts'
 import { Bakes, type BakedTemplate } from '../machine/bakes/bakes.ts'
 import { runCommand } from '../machine/guest/command.ts'
 import type { Confinement } from '../machine/vm/confinement.ts'
@@ -25,6 +25,7 @@ import { measureTscKhz } from '../machine/host/tsc.ts'
 import { Images } from '../store/bakes/images.ts'
 import { restore, type Restore } from '../machine/restore/restore.ts'
 import type { Vm } from '../machine/vm/vm.ts'
+import { usedQemu } from './other-qemu.ts'
 import { shareBakes } from './shared-bakes.ts'
 
 const LIFE_MS = 100_000
@@ -74,8 +75,7 @@ export class VmHost {
     const dir = await DataDir.open(join(place, 'agent'))
     const images = new Images(imagesDir)
     await copyFile(images.preload, dir.preload)
-    const ofImages = hasJail ? await findQemuOfImages(images.qemu, deadline) : null
-    const qemu = ofImages ?? (await findQemu(deadline))
+    const qemu = await (hasJail ? usedQemu(imagesDir) : findQemu(deadline))
     const parts = { qemu, launcher: images.jail, preload: images.preload }
     const confinement = { uid: UID, jail: hasJail ? await openJail(dir.qemu, parts, deadline) : null }
     const slot = () => Promise.resolve({ confinement, tap: null })

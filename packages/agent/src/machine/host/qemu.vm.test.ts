@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AgentSandbox } from '@offshoot/contract/agent-api'
 import { Deadline } from '@offshoot/kit/deadline'
 import { AgentProcess } from '../../test/agent-process.ts'
+import { linkImages } from '../../test/link-images.ts'
 import { usedQemu } from '../../test/other-qemu.ts'
 import { findQemu } from './qemu.ts'
 
@@ -16,8 +17,7 @@ describe.skipIf(process.getuid?.() !== 0)('VMs run with QEMU', () => {
   let images: string
   beforeEach(async () => {
     images = await mkdtemp(join(tmpdir(), 'offshoot-images-'))
-    for (const name of await readdir(imagesDir))
-      if (name !== 'qemu') await symlink(join(imagesDir, name), join(images, name))
+    await linkImages(imagesDir, images, 'qemu')
     await mkdir(join(images, 'qemu'))
     agent = await AgentProcess.create(undefined, { images_dir: images })
   })

@@ -1,9 +1,10 @@
-import { mkdir, readdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises'
+import { mkdir, readFile, readlink, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { runProgram } from '../../machine/host/run-program.ts'
 import { AgentProcess } from '../../test/agent-process.ts'
+import { linkImages } from '../../test/link-images.ts'
 
 const IMAGES = process.env['OFFSHOOT_IMAGES_DIR'] ?? ''
 const SOCKETS = ['qmp.sock', 'guest.sock']
@@ -19,9 +20,7 @@ describe.runIf(process.getuid?.() === 0)('the jail of VMs', () => {
     agent = await AgentProcess.create()
     withoutJail = join(agent.folder, 'images')
     await mkdir(withoutJail)
-    for (const name of await readdir(IMAGES)) {
-      if (name !== 'jail') await symlink(join(IMAGES, name), join(withoutJail, name))
-    }
+    await linkImages(IMAGES, withoutJail, 'jail')
   })
   afterEach(() => agent.reset())
   afterAll(() => agent.destroy())

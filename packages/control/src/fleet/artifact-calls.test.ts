@@ -9,27 +9,28 @@ import { SourceFailed } from './stream-calls.ts'
 const WORKSPACE = randomUUID()
 let home: FakeAgent
 let away: FakeAgent
-let clients: AgentClient[]
+let source: { readonly client: AgentClient; isLost: boolean }
+let destination: AgentClient
 let id: string
 
 beforeEach(async () => {
   home = await FakeAgent.start()
   away = await FakeAgent.start()
-  clients = [home, away].map((agent) => new AgentClient(agent, randomUUID()))
+  source = { client: new AgentClient(home, randomUUID()), isLost: false }
+  destination = new AgentClient(away, randomUUID())
   const sandbox = { id: randomUUID(), workspace_id: WORKSPACE, template: 'base' }
   id = addSnapshot(home, sandbox, randomUUID(), 'user').id
 })
 afterEach(async () => {
-  for (const client of clients) await client.close()
+  for (const client of [source.client, destination]) await client.close()
   await home.kill()
   await away.kill()
 })
 
 function copy(withoutMemory = false): Promise<number> {
-  const [source, destination] = clients
-  if (source === undefined || destination === undefined) throw new Error('no clients')
   const subject = { id, kind: 'snapshot', workspace_id: WORKSPACE, requestId: 'r' } as const
-  return copyArtifactToHost({ source, destination, subject, withoutMemory, signal: new AbortController().signal })
+  const signal = new AbortController().signal
+  return copyArtifactToHost({ source, destination, subject, withoutMemory, signal })
 }
 
 /** An earlier version of an agent. */
@@ -66,6 +67,16 @@ describe('a snapshot that control copies to another host', () => {
 
   it.each(['content-snapshot', 'export-snapshot'])('is not copied if the source refuses %s', async (refused) => {
     home.onMove = async (step) => (step === refused ? { status: 500, body: { error: 'internal' } } : undefined)
+    await expect(copy()).rejects.toThrow(SourceFailed)
+    expect(away.state.snapshots.size).toBe(0)
+  })
+
+  it.each(['content-snapshot', 'export-snapshot'])('is given up if the source is lost at %s', async (silent) => {
+    home.onMove = async (step) => {
+      if (step !== silent) return undefined
+      source.isLost = true
+      return new Promise(() => undefined)
+    }
     await expect(copy()).rejects.toThrow(SourceFailed)
     expect(away.state.snapshots.size).toBe(0)
   })

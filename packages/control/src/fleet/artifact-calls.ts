@@ -6,10 +6,12 @@ import {
   NO_TEMPLATE,
 } from '@offshoot/contract/agent-move'
 import type { AgentClient } from './agent-client.ts'
+import type { KnownAgent } from './agent-directory.ts'
 import type { Artifact } from './artifact.ts'
 import { AgentRefused } from './agent-failure.ts'
 import { bakesOf } from './move-calls.ts'
 import { lacksBake, openExport, sendImport, SourceFailed } from './stream-calls.ts'
+import { whileHeard } from './while-heard.ts'
 
 /** Milliseconds to read a bake that was not read before. */
 const CONTENT_MS = 300_000
@@ -31,8 +33,12 @@ export function isTooOld(error: unknown): boolean {
 }
 
 /** What an export of the artifact has. @throws SourceFailed */
-export async function artifactContent(source: AgentClient, subject: ArtifactSubject): Promise<AgentTemplateContent> {
-  const call = { method: 'GET', ...callOf(subject, '/content'), timeoutMs: CONTENT_MS } as const
+export async function artifactContent(
+  source: AgentClient,
+  subject: ArtifactSubject,
+  signal: AbortSignal,
+): Promise<AgentTemplateContent> {
+  const call = { method: 'GET', ...callOf(subject, '/content'), timeoutMs: CONTENT_MS, signal } as const
   try {
     return agentTemplateContent.parse(await source.ask(call))
   } catch (error) {
@@ -109,22 +115,29 @@ export async function importArtifact(
 }
 
 export interface ArtifactCopy extends ArtifactImport, Pick<ArtifactParts, 'withoutMemory'> {
-  readonly source: AgentClient
+  readonly source: Pick<KnownAgent, 'client' | 'isLost'>
 }
 
 /**
  * Brings an artifact from the host that has it to another one, through control. Both have it when this resolves. Can be
  * repeated.
  * @returns the number of bytes that were sent
- * @throws SourceFailed, or AgentUnreachable and AgentRefused of the destination
+ * @throws SourceFailed, also if the source is lost meanwhile; AgentUnreachable and AgentRefused of the destination
  */
 export async function copyArtifactToHost(copy: ArtifactCopy): Promise<number> {
-  const { source, destination, subject, withoutMemory = false } = copy
-  const { bake } = await artifactContent(source, subject)
+  return whileHeard(copy.source, copy.signal, (heard) => copyFrom(copy, heard))
+}
+
+/** @param heard aborts what is asked of the source */
+async function copyFrom(copy: ArtifactCopy, heard: AbortSignal): Promise<number> {
+  const { destination, subject, withoutMemory = false } = copy
+  const source = copy.source.client
+  const { bake } = await artifactContent(source, subject, heard)
   const have = (await bakesOf(destination, subject.requestId)).filter((hash) => hash === bake?.hash)
   const send = (known: readonly string[]) =>
     importArtifact(async (signal) => {
-      const exported = await exportArtifact(source, subject, { have: known, withoutMemory }, signal)
+      const both = AbortSignal.any([signal, heard])
+      const exported = await exportArtifact(source, subject, { have: known, withoutMemory }, both)
       return exported as AsyncIterable<Buffer>
     }, copy)
   return send(have).catch((error: unknown) => {

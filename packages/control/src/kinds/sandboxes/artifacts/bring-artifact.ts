@@ -79,7 +79,7 @@ async function bring(control: SandboxesContext, artifact: Artifact, bringing: Br
       async (error: unknown) => {
         // The answer may be lost, and everything be there.
         if (!(error instanceof AgentUnreachable)) throw error
-        await artifactContent(to.client, subject).catch(() => Promise.reject(error))
+        await artifactContent(to.client, subject, signal).catch(() => Promise.reject(error))
       },
     )
     await setArtifactHostReady(database.pool, id, agentId)
@@ -107,7 +107,7 @@ async function send(control: SandboxesContext, artifact: Artifact, to: ArtifactI
     const source = fleet.byId(id)
     if (state !== 'ready' || id === agentId || source?.isReachable !== true) continue
     try {
-      await copyArtifactToHost({ ...to, source: source.client, withoutMemory: comesWithoutMemory(artifact) })
+      await copyArtifactToHost({ ...to, source, withoutMemory: comesWithoutMemory(artifact) })
       return
     } catch (error) {
       if (!(error instanceof SourceFailed)) throw error

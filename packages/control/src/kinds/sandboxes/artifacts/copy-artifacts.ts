@@ -12,6 +12,7 @@ import {
   unfinishedArtifactCopies,
 } from '../../../fleet/artifact-copy-statements.ts'
 import { reasonOf, SourceFailed } from '../../../fleet/stream-calls.ts'
+import { whileHeard } from '../../../fleet/while-heard.ts'
 import type { RecurringTask, RowTask } from '../../../platform/jobs/task.ts'
 import { CopyEnded, storeBake, type Storing, storeOwn } from '../copies/store-copy.ts'
 import { StoreFailed } from '../model/stored-streams.ts'
@@ -83,23 +84,25 @@ async function store(
   if (streams === null) throw new CopyEnded('there is no object store')
   const hosts = await hostsOfArtifact(pool, copy.artifact_id)
   const ready = hosts.flatMap(({ agent_id: id, state }) => (state === 'ready' ? (fleet.byId(id) ?? []) : []))
-  const source = ready.find(({ isReachable }) => isReachable)?.client
+  const source = ready.find(({ isReachable }) => isReachable)
   if (source === undefined) throw new CopyEnded(`no host of the ${copy.kind} answers`)
   const { artifact_id: id, kind, workspace_id } = copy
   const subject = { id, kind, workspace_id, requestId }
-  const { bake } = await artifactContent(source, subject)
-  const [copying] = await noteArtifactCopying(pool, copy.id, bake?.hash ?? null)
-  if (copying === undefined) throw new CopyEnded(`the ${kind} was deleted`)
-  const withoutMemory = comesWithoutMemory(copy)
-  const open: Storing['open'] = (part) => {
-    const query =
-      part === 'own' ? { have: bake === null ? [] : [bake.hash], withoutMemory } : { have: [], only: 'bake' as const }
-    return exportArtifact(source, subject, query, signal)
-  }
-  const storing = { control, copy, streams, signal, open }
-  const ofBake = bake === null ? null : await storeBake(storing, bake.hash)
-  const [stored] = await noteArtifactStored(pool, copy.id, await storeOwn(storing), ofBake)
-  if (stored === undefined) throw new CopyEnded(`the ${kind} was deleted`)
+  await whileHeard(source, signal, async (heard) => {
+    const { bake } = await artifactContent(source.client, subject, heard)
+    const [copying] = await noteArtifactCopying(pool, copy.id, bake?.hash ?? null)
+    if (copying === undefined) throw new CopyEnded(`the ${kind} was deleted`)
+    const withoutMemory = comesWithoutMemory(copy)
+    const open: Storing['open'] = (part) => {
+      const query =
+        part === 'own' ? { have: bake === null ? [] : [bake.hash], withoutMemory } : { have: [], only: 'bake' as const }
+      return exportArtifact(source.client, subject, query, heard)
+    }
+    const storing = { control, copy, streams, signal, open }
+    const ofBake = bake === null ? null : await storeBake(storing, bake.hash)
+    const [stored] = await noteArtifactStored(pool, copy.id, await storeOwn(storing), ofBake)
+    if (stored === undefined) throw new CopyEnded(`the ${kind} was deleted`)
+  })
 }
 
 /** Why a copy ends; `null`: the job repeats it. */

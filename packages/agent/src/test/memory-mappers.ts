@@ -8,7 +8,7 @@ import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
 import { PAGE_BYTES } from '../machine/capture/page-runs.ts'
-import { saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
+import { copyShare, saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
 import type { MemoryFiles } from '../store/checkpoints/checkpoint-files.ts'
 import { runProgram } from '../machine/host/run-program.ts'
 import { IMAGE_SOCKET } from '../machine/vm/machine.ts'
@@ -125,19 +125,25 @@ export class Mappers {
   }
 
   /** Saves the pages that a process does not share with the bake. */
-  save(
-    { pid }: { readonly pid: number },
-    files = this.newFiles(),
-    share: SaveMemory['share'] = null,
-    bases: SaveMemory['bases'] = [],
-  ) {
+  save({ pid }: { readonly pid: number }, files = this.newFiles(), bases: SaveMemory['bases'] = []) {
     const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-    return { files, counted: saveMemory({ pid, ...place, ...files, share, bases }) }
+    const { start: _start, ...counted } = saveMemory({ pid, ...place, ...files, maxPages: PAGES, bases })
+    return { files, counted }
+  }
+
+  /** As {@link save}, by several threads. @param order of the shares */
+  saveShared({ pid }: { readonly pid: number }, order: readonly number[]) {
+    const files = this.newFiles()
+    const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
+    const { start, ...counted } = saveMemory({ pid, ...place, ...files, maxPages: 0, bases: [] })
+    if (start === null) throw new Error('there is nothing to share')
+    for (const index of order) copyShare({ pid, ...files, start, share: { index, of: order.length } })
+    return { files, counted }
   }
 
   /** What a process has of its own that is not in the bases, and all that it is to be restored from. */
   saveOver(process: { readonly pid: number }, bases: readonly MemoryFiles[]) {
-    const { files, counted } = this.save(process, this.newFiles(), null, bases)
+    const { files, counted } = this.save(process, this.newFiles(), bases)
     return { counted, layers: [...bases.slice(0, counted.bases), files] }
   }
 

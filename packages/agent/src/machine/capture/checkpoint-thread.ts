@@ -1,12 +1,13 @@
 /** Entry point of the threads that copy memory and hash files, started by {@link CheckpointThread}. */
 import { parentPort } from 'node:worker_threads'
-import { saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
+import { copyShare, type CopyShare, saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
 import type { FileSeal } from '../../store/checkpoints/checkpoint.ts'
 import { sealFile, type SealFile } from '../../store/checkpoints/seal-file.ts'
 
 /** The functions that such a thread offers. */
 export interface Work {
   readonly save: { readonly asked: SaveMemory; readonly answer: SavedMemory }
+  readonly copy: { readonly asked: CopyShare; readonly answer: void }
   readonly seal: { readonly asked: SealFile; readonly answer: FileSeal }
 }
 
@@ -26,10 +27,21 @@ parentPort?.on('message', (question: Question) => {
 function reply(question: Question): Reply {
   const { id } = question
   try {
-    return { id, answer: question.kind === 'save' ? saveMemory(question.asked) : sealFile(question.asked) }
+    return { id, answer: answer(question) }
   } catch (error) {
     // A copied error would lose its code.
     const { message, code } = error as NodeJS.ErrnoException
     return { id, error: { message, code } }
+  }
+}
+
+function answer(question: Question): Work[keyof Work]['answer'] {
+  switch (question.kind) {
+    case 'save':
+      return saveMemory(question.asked)
+    case 'copy':
+      return copyShare(question.asked)
+    case 'seal':
+      return sealFile(question.asked)
   }
 }

@@ -5,10 +5,14 @@ import { isAlive, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { checkpointFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { MemoryImage } from './memory-image.ts'
-import { FINAL_MODE, type SavedMemory, type SaveMemory } from './save-memory.ts'
+import { FINAL_MODE, type SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 
-/** The result of the threads that copy an image. */
+/**
+ * Two threads copy more pages than these: allocating pages of a file costs more than copying them, so two CPUs are faster than one.
+ * 16 MiB, for which the second thread gains about what it costs to ask it.
+ */
+const MAX_PAGES_OF_ONE = 4096
 const SHARES = 2
 
 /** The image's process ended, for lack of memory for example. */
@@ -26,31 +30,33 @@ export interface MemoryCopy {
   /** The folder of the bake from which the VM was restored, directly or through other guests. */
   readonly bake: string
   readonly memoryMib: number
-  /** See `SaveMemory.bases`; awaited while the guest is stopped already. A copy of an image has no bases. */
+  /** See `SaveMemory.bases`; awaited while the guest is stopped already. */
   readonly bases?: Promise<readonly MemoryFiles[]>
   readonly saving: Pick<Thread, 'ask'>
-  /** Helps with images: allocating pages of a file costs more than copying them, so two CPUs are faster than one. */
-  readonly savingBeside: Pick<Thread, 'ask'>
-}
-
-interface Part {
-  readonly thread: Pick<Thread, 'ask'>
-  readonly share: SaveMemory['share']
+  /** Helps with many pages; `null`: nothing does. */
+  readonly savingBeside: Pick<Thread, 'ask'> | null
 }
 
 /** @param process the process with the memory, which must not change it meanwhile */
 export async function copyMemory(
   { pid }: ProcessIdentity,
-  { folder, bake, memoryMib, bases, saving }: MemoryCopy,
+  { folder, bake, memoryMib, bases, saving, savingBeside }: MemoryCopy,
   deadline: Deadline,
-  { thread, share }: Part = { thread: saving, share: null },
 ): Promise<SavedMemory> {
   const { pages, runs } = checkpointFiles(folder)
   const place = { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
-  const offered = (share === null && (await bases)) || []
-  return traceStep('copy of the memory', () =>
-    thread.ask('save', { pid, ...place, pages, runs, share, bases: offered }, deadline),
-  )
+  const maxPages = savingBeside === null ? Number.POSITIVE_INFINITY : MAX_PAGES_OF_ONE
+  const asked = { pid, ...place, pages, runs, maxPages, bases: (await bases) ?? [] }
+  return traceStep('copy of the memory', async () => {
+    const saved = await saving.ask('save', asked, deadline)
+    if (saved.start === null || savingBeside === null) return saved
+    const { start } = saved
+    const copy = (thread: Pick<Thread, 'ask'>, index: number) =>
+      thread.ask('copy', { pid, pages, runs, start, share: { index, of: SHARES } }, deadline)
+    await bothEnded(copy(saving, 0), copy(savingBeside, 1))
+    await chmod(pages, FINAL_MODE)
+    return saved
+  })
 }
 
 /** @throws ImageLost */
@@ -60,16 +66,12 @@ export async function copyImage(
   deadline: Deadline,
 ): Promise<SavedMemory> {
   if (image === null) throw new Error('there is no image')
-  const part = (thread: Part['thread'], index: number) =>
-    copyMemory(image.process, options, deadline, { thread, share: { index, of: SHARES } })
-  const both = bothEnded(part(options.saving, 0), part(options.savingBeside, 1))
-  const [memory] = await both.catch((cause: unknown) => {
+  const memory = await copyMemory(image.process, options, deadline).catch((cause: unknown) => {
     deadline.throwIfOver()
     // A process that is ending looks alive for a while. Any other error occurs again in the copy from the stopped guest.
     throw new ImageLost('the image of a memory could not be copied', { cause })
   })
   if (!(await isAlive(image.process))) throw new ImageLost('the image of a memory ended before it was copied')
-  await chmod(checkpointFiles(options.folder).pages, FINAL_MODE)
   return memory
 }
 

@@ -73,10 +73,10 @@ describe('an image of the memory', () => {
     for (let page = 0; page < 40; page += 1) await mapper.ask(`w ${page * 3} 2 1 ${page}`)
     const image = await take()
     const { files, counted } = mappers.save(image.process)
-    const [of, together] = [3, mappers.newFiles()]
-    for (const index of [2, 0, 1]) expect(mappers.save(image.process, together, { index, of }).counted).toEqual(counted)
+    const together = mappers.saveShared(image.process, [2, 0, 1])
+    expect(together.counted).toEqual(counted)
     for (const name of ['pages', 'runs'] as const)
-      expect(await readFile(together[name])).toEqual(await readFile(files[name]))
+      expect(await readFile(together.files[name])).toEqual(await readFile(files[name]))
     image.close()
   })
 

@@ -3,7 +3,7 @@ import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { chooseBases } from './choose-bases.ts'
 import { openBase, type MemoryBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
-import { cutRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import { cutRuns, decodeRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
 /** Bytes of an entry of /proc/PID/pagemap, and of one read of it: 1 GiB of guest memory. */
 const ENTRY_BYTES = 8
@@ -17,8 +17,12 @@ const PRESENT_OR_SWAPPED = 0xc000_0000
 const OF_FILE = 0x2000_0000
 
 export const FINAL_MODE = 0o400
-/** Mode of files that another process must still open. The caller gives them {@link FINAL_MODE} afterwards. */
+/** Mode of files that several threads write. The caller gives them {@link FINAL_MODE} afterwards. */
 const SHARED_MODE = 0o600
+
+const WHOLE = { flags: constants.O_TRUNC, mode: FINAL_MODE }
+/** The file is new or empty, and no thread may truncate what another has written. */
+const SHARED = { flags: 0, mode: SHARED_MODE }
 
 export interface SaveMemory {
   /** A QEMU whose CPUs are stopped. */
@@ -29,8 +33,8 @@ export interface SaveMemory {
   /** Files to create, or existing empty ones. */
   readonly pages: string
   readonly runs: string
-  /** Which share of the pages to write, and of how many shares. Other threads write the rest. `null`: all pages. */
-  readonly share: { readonly index: number; readonly of: number } | null
+  /** If there are more pages, the caller lets several threads write them ({@link copyShare}). */
+  readonly maxPages: number
   /** Pages of earlier checkpoints that may become bases of the new one, the lowest first. */
   readonly bases: readonly MemoryFiles[]
 }
@@ -41,6 +45,14 @@ export interface SavedMemory {
   readonly runs: number
   /** How many of the bases the checkpoint needs, from the lowest on. */
   readonly bases: number
+  /** The pages are still to be written, from the memory that has this address in QEMU; `null`: they are written. */
+  readonly start: number | null
+}
+
+/** A share of the pages, whose runs are written already. */
+export interface CopyShare extends Pick<SaveMemory, 'pid' | 'pages' | 'runs'> {
+  readonly start: number
+  readonly share: { readonly index: number; readonly of: number }
 }
 
 /** Filled in advance: its pages must be allocated before a guest waits for them. */
@@ -50,18 +62,29 @@ const buffer = Buffer.alloc(BUFFER_BYTES, 1)
  * Writes the pages that a guest has written, and the pages of bases that are not kept. Runs on a thread of its own, because
  * it never yields. Reads everything through QEMU's mapping, so it works for a guest restored from anything, by any agent.
  */
-export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, share, ...over }: SaveMemory): SavedMemory {
+export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, maxPages, ...over }: SaveMemory): SavedMemory {
   const { ino } = statSync(bakeMemory)
   const bases = over.bases.map(openBase)
   const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes, bases)
   const { own, kept } = ownPages(pid, memory, bases)
   const merged = mergeRuns(own, MAX_RUNS - bases.slice(0, kept).reduce((sum, base) => sum + base.runs.length, 0))
-  const { index, of } = share ?? { index: 0, of: 1 }
-  const count = merged.reduce((sum, run) => sum + run.pages, 0)
+  const count = countPages(merged)
+  writeFile(runs, WHOLE, (fd) => writeWhole(fd, encodeRuns(merged), 0))
+  const isWhole = count <= maxPages
+  if (isWhole) writeFile(pages, WHOLE, (fd) => copyRuns(pid, memory.start, merged, fd, 0))
+  return { pages: count, runs: merged.length, bases: kept, start: isWhole ? null : memory.start }
+}
+
+/** Writes a share of the pages into the file that all threads write. */
+export function copyShare({ pid, pages, runs, start, share: { index, of } }: CopyShare): void {
+  const all = decodeRuns(readFileSync(runs))
+  const count = countPages(all)
   const [from, to] = [Math.floor((count * index) / of), Math.floor((count * (index + 1)) / of)]
-  if (index === 0) writeFile(runs, null, (fd) => writeWhole(fd, encodeRuns(merged), 0))
-  writeFile(pages, share, (fd) => copyRuns(pid, memory.start, cutRuns(merged, from, to), fd, from * PAGE_BYTES))
-  return { pages: count, runs: merged.length, bases: kept }
+  writeFile(pages, SHARED, (fd) => copyRuns(pid, start, cutRuns(all, from, to), fd, from * PAGE_BYTES))
+}
+
+function countPages(runs: readonly PageRun[]): number {
+  return runs.reduce((sum, run) => sum + run.pages, 0)
 }
 
 /** The encoded runs of the pages that a guest without a checkpoint has written. Its CPUs are stopped. */
@@ -148,11 +171,8 @@ function copyRuns(pid: number, start: number, runs: readonly PageRun[], output: 
   }
 }
 
-/** Several threads write a shared file: it is new or empty, and must not be truncated. */
-function writeFile(path: string, share: SaveMemory['share'], write: (fd: number) => void): void {
-  const { O_WRONLY, O_CREAT, O_TRUNC } = constants
-  const isShared = share !== null
-  const fd = openSync(path, O_WRONLY | O_CREAT | (isShared ? 0 : O_TRUNC), isShared ? SHARED_MODE : FINAL_MODE)
+function writeFile(path: string, { flags, mode }: typeof WHOLE, write: (fd: number) => void): void {
+  const fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | flags, mode)
   try {
     write(fd)
   } finally {

@@ -19,7 +19,7 @@ export function captureOptions(
     uid: uidOfSlot(manifest.slot),
     layers,
     saving: leave === 'stopped' ? captureThreads.savingToEnd : captureThreads.saving,
-    savingBeside: captureThreads.savingBeside,
+    savingBeside: leave === 'stopped' ? null : captureThreads.savingBeside,
     leave,
   }
 }

@@ -88,40 +88,68 @@ static uint64_t size_of(int fd)
 	return (uint64_t)file.st_size;
 }
 
-const struct run *read_runs(int fd, uint64_t *count)
+const char *open_runs(int fd, const struct run **runs, uint64_t *count)
 {
 	uint64_t bytes = size_of(fd);
 	const struct runs_head *head;
 
 	if (bytes < sizeof *head || bytes > sizeof *head + RUNS_MAX * sizeof(struct run))
-		fail_memory("the list of runs is not one");
+		return "the list of runs is not one";
 	head = map(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (head == MAP_FAILED)
-		fail_memory("the list of runs cannot be read");
-	if (memcmp(head->magic, RUNS_MAGIC, sizeof head->magic) != 0 || head->count > RUNS_MAX ||
-	    bytes != sizeof *head + head->count * sizeof(struct run))
-		fail_memory("the list of runs is not one");
+		return "the list of runs cannot be read";
 	*count = head->count;
-	return (const struct run *)(head + 1);
+	*runs = (const struct run *)(head + 1);
+	if (memcmp(head->magic, RUNS_MAGIC, sizeof head->magic) == 0 && head->count <= RUNS_MAX &&
+	    bytes == sizeof *head + head->count * sizeof(struct run))
+		return NULL;
+	munmap((void *)head, bytes);
+	return "the list of runs is not one";
 }
 
-uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset))
+void close_runs(const struct run *runs, uint64_t count)
 {
-	uint64_t count, pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
-	const struct run *runs = read_runs(runs_fd, &count);
+	munmap((struct runs_head *)runs - 1, sizeof(struct runs_head) + count * sizeof *runs);
+}
+
+const struct run *read_runs(int fd, uint64_t *count)
+{
+	const struct run *runs;
+	const char *wrong = open_runs(fd, &runs, count);
+
+	if (wrong != NULL)
+		fail_memory(wrong);
+	return runs;
+}
+
+const char *check_runs(const struct run *runs, uint64_t count, int pages_fd)
+{
+	uint64_t pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
 
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t first = runs[i].first_page, end = first + runs[i].pages;
 		uint64_t bytes = runs[i].pages * PAGE_BYTES;
 
 		if (bytes == 0 || first < last_end || end * PAGE_BYTES > guest_memory.length || offset + bytes > pages_bytes)
-			fail_memory("the runs do not fit the memory");
-		visit(&runs[i], pages_fd, offset);
+			return "the runs do not fit the memory";
 		offset += bytes;
 		last_end = end;
 	}
-	if (offset != pages_bytes)
-		fail_memory("the runs are not all of the pages");
+	return offset == pages_bytes ? NULL : "the runs are not all of the pages";
+}
+
+uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset))
+{
+	uint64_t count, offset = 0;
+	const struct run *runs = read_runs(runs_fd, &count);
+	const char *wrong = check_runs(runs, count, pages_fd);
+
+	if (wrong != NULL)
+		fail_memory(wrong);
+	for (uint64_t i = 0; i < count; i++) {
+		visit(&runs[i], pages_fd, offset);
+		offset += runs[i].pages * PAGE_BYTES;
+	}
 	close(pages_fd);
 	close(runs_fd);
 	return count;
@@ -129,7 +157,7 @@ uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run
 
 const char *read_pages(uint64_t pages, int fd, uint64_t offset)
 {
-	const char *file = map(NULL, pages * PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, (off_t)offset);
+	const char *file = map(NULL, pages * PAGE_BYTES, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);
 
 	if (file == MAP_FAILED)
 		fail_memory("pages cannot be read");
@@ -263,6 +291,7 @@ static int open_or_inherit(const char *path, int flags, mode_t mode)
 
 	if (memory != NULL && strcmp(path, memory) == 0)
 		return inherit_memory();
+	path = keep_memory(path);
 	if (guest_memory.redirect != NULL)
 		path = guest_memory.redirect(path);
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);

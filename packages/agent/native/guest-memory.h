@@ -32,12 +32,20 @@ extern struct guest_memory {
 /* QEMU must not run with half a memory: the message goes to its log and it ends. */
 _Noreturn void fail_memory(const char *what);
 
+/* Maps a list of runs. Returns NULL, or what is wrong with it. */
+const char *open_runs(int fd, const struct run **runs, uint64_t *count);
+
+void close_runs(const struct run *runs, uint64_t count);
+
+/* Returns NULL, or what is wrong: a run does not fit the memory, or the runs are not all of the pages. */
+const char *check_runs(const struct run *runs, uint64_t count, int pages_fd);
+
 /* Maps a list of runs. Ends QEMU if it is not one. */
 const struct run *read_runs(int fd, uint64_t *count);
 
 /*
- * Visits the runs of a layer with the offset of each run's pages, and closes both files. Returns how many runs they are. Ends QEMU if a
- * run does not fit the memory, or the runs are not all of the pages.
+ * Visits the runs of a layer with the offset of each run's pages, and closes both files. Returns how many runs they are. Ends QEMU if
+ * something is wrong with them.
  */
 uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset));
 
@@ -46,6 +54,9 @@ const char *read_pages(uint64_t pages, int fd, uint64_t offset);
 
 /* Maps pages of a file over the memory, privately. The offset is in bytes. */
 void map_pages(uint64_t first_page, uint64_t pages, int fd, uint64_t offset);
+
+/* Returns the path to open instead of this one (kept-memory.c). */
+const char *keep_memory(const char *path);
 
 #pragma GCC visibility pop
 

@@ -10,7 +10,7 @@ export interface Commands {
   readonly 'xen-load-devices-state': { arguments: { filename: string }; return: object }
   /** Changes a property of an object, for example the node that a disk device reads and writes. */
   readonly 'qom-set': { arguments: { path: string; property: string; value: string }; return: object }
-  readonly 'blockdev-add': { arguments: BlockdevOptions; return: object }
+  readonly 'blockdev-add': { arguments: BlockdevOptions | FileOptions; return: object }
   /** Changes a node, for another backing file. The command sets all options: one that is left out gets its default. */
   readonly 'blockdev-reopen': { arguments: { options: readonly [ReopenOptions] }; return: object }
   readonly 'blockdev-del': { arguments: { 'node-name': string }; return: object }
@@ -55,6 +55,14 @@ interface BlockdevOptions {
   readonly 'read-only'?: boolean
   /** Name of an existing node; `null`: no backing file. */
   readonly backing: string | null
+}
+
+/** A node without a format. */
+interface FileOptions {
+  readonly driver: 'file'
+  readonly filename: string
+  readonly 'node-name': string
+  readonly 'read-only': boolean
 }
 
 interface ReopenOptions extends Omit<BlockdevOptions, 'file'> {

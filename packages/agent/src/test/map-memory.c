@@ -5,6 +5,7 @@
  *     r PAGE                    answers with the first byte of a page
  *     d FIRST PAGES             discards pages, as a balloon does
  *     s                         reads one byte of the device state, as QEMU's channels do
+ *     k                         keeps what a capture has written; answers 1 if it could
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -52,6 +53,8 @@ int main(int argc, char **argv)
 				 madvise(memory + first * PAGE, pages * PAGE, MADV_DONTNEED);
 		else if (line[0] == 's')
 			answer = read_state();
+		else if (line[0] == 'k')
+			answer = open("/dev/null/kept-memory", O_RDONLY) >= 0;
 		printf("%d\n", answer);
 		fflush(stdout);
 	}

@@ -80,7 +80,7 @@ export class Mappers {
   static async open(): Promise<Mappers> {
     const folder = await mkdtemp(join(tmpdir(), 'offshoot-memory-'))
     const deadline = Deadline.after(60_000, 'compilation')
-    const sources = ['guest-memory.c', 'memory-image.c'].map((name) => join(PACKAGE, 'native', name))
+    const sources = ['guest-memory.c', 'kept-memory.c', 'memory-image.c'].map((name) => join(PACKAGE, 'native', name))
     const preload = ['-shared', '-fPIC', ...sources, '-o', join(folder, 'guest-memory.so')]
     await runProgram('cc', ['-O1', '-Wall', '-Wextra', '-Werror', ...preload], deadline)
     await runProgram('cc', ['-O1', join(PACKAGE, 'src/test/map-memory.c'), '-o', join(folder, 'map-memory')], deadline)

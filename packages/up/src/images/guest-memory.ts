@@ -6,6 +6,7 @@ import type { Step } from './step.ts'
 
 const SOURCES = [
   'guest-memory.c',
+  'kept-memory.c',
   'memory-image.c',
   'zygote.c',
   'zygote-threads.c',

@@ -17,12 +17,15 @@ import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
 import { bothEnded, copyImage, copyMemory, ImageLost, type MemoryCopy } from './memory-copy.ts'
+import { keepMemory } from './keep-memory.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 
 /** Maximum bytes of a device state; ours have 20 KiB. */
 const MAX_STATE_BYTES = 16 * 1024 * 1024
+/** A guest with less private memory is copied sooner than QEMU reads the list of its mappings. */
+export const LARGE_BYTES = 32 * 1024 * 1024
 /** Milliseconds to undo a failed capture. Independent of the capture's own deadline, which may be over. */
 const UNDO_MS = 10_000
 
@@ -34,6 +37,8 @@ export interface Capture extends Omit<MemoryCopy, 'saving'> {
   readonly layers: Layers
   /** `as-before`: a running VM continues, a stopped one stays stopped. `stopped`: for a caller that ends the VM. */
   readonly leave: 'as-before' | 'stopped'
+  /** Whether QEMU may keep what was written (`keep-memory.ts`), if that is much. */
+  readonly keepsMemory?: boolean
 }
 
 export interface Captured {
@@ -44,6 +49,8 @@ export interface Captured {
   readonly memoryBytes: number
   /** How many of the offered bases it needs, from the lowest on. */
   readonly bases: number
+  /** QEMU has the memory mapped from the files that it was written to: bases and own layer. */
+  readonly isKept: boolean
   /** Milliseconds for which the guest was stopped; 0 for a VM that was stopped already. */
   readonly pausedMs: number
 }
@@ -85,17 +92,17 @@ type Way = (
   layer: NextLayer,
   options: Capturing,
   deadline: Deadline,
-) => Promise<{ memory: SavedMemory; pausedMs: number }>
+) => Promise<{ memory: SavedMemory; isKept?: boolean; pausedMs: number }>
 
 async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadline): Promise<Captured> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
   try {
     const attached = attachLayer(vm, next, options, deadline)
-    const { memory, pausedMs } = await way(vm, { next, attached }, options, deadline)
+    const { memory, isKept = false, pausedMs } = await way(vm, { next, attached }, options, deadline)
     const { layers } = chainOf(vm)
     const { pages, bases } = memory
-    return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, pausedMs }
+    return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, isKept, pausedMs }
   } catch (error) {
     // An error of the cleanup must not hide the first error.
     await undo(vm, next, options.folder).catch(() => undefined)
@@ -163,15 +170,15 @@ const captureRunning: Way = async (vm, layer, options, deadline) => {
 const captureAtRest: Way = async (vm, layer, options, deadline) => {
   const save = () => saveAll(vm, layer.next, options, deadline)
   const { saved, pausedMs } = await pausing(vm, layer, options, save, deadline)
-  return { memory: saved, pausedMs }
+  return { ...saved, pausedMs }
 }
 
 const captureStopped: Way = async (vm, { next, attached }, options, deadline) => {
   await attached
-  const memory = await saveAll(vm, next, options, deadline)
+  const saved = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
   await adoptFrozen(vm, options.layers)
-  return { memory, pausedMs: 0 }
+  return { ...saved, pausedMs: 0 }
 }
 
 /**
@@ -206,9 +213,12 @@ async function pausing<T>(
   }
 }
 
-async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline): Promise<SavedMemory> {
-  const [saved] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
-  return saved
+async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline) {
+  const [memory] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
+  const isLarge = memory.pages * PAGE_BYTES >= LARGE_BYTES || memory.bases > 0
+  const isKept =
+    options.keepsMemory === true && isLarge && (await keepMemory(vm, checkpointFiles(options.folder), deadline))
+  return { memory, isKept }
 }
 
 /** Changes the chain in QEMU and in the agent together. The frozen layer is still in the VM's folder afterwards. */

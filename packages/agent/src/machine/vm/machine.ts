@@ -86,13 +86,19 @@ export const CHANNELS = {
 /** The socket on which a zygote listens for the launchers of its children (native/zygote.c). */
 export const ZYGOTE_CHANNEL = { name: 'zygote.sock', fd: 203 } as const
 /**
- * The first of the descriptors by which a zygote's child continues another VM (native/zygote.h): what the zygote has written, then
- * pages and runs of each layer of that VM's memory. Above all others, also those that only come with the request for a child.
+ * The first of the descriptors by which a zygote's child continues another VM (native/zygote.h): what the zygote has written and
+ * what it has used, then pages and runs of each layer of that VM's memory. Above all others, also those that only come with the request for a child.
  */
 export const CONTINUED_FD = 400
 /** The path from which such a child loads its device state, and the file in its folder that it gets for it. */
 export const CONTINUED_PATH = '/dev/null/continued-state'
 export const CONTINUED_STATE = 'continued-state'
+/**
+ * The path that QEMU opens to keep the memory that a capture has written, and the files in its folder that it gets for it
+ * (native/kept-memory.c).
+ */
+export const KEPT_PATH = '/dev/null/kept-memory'
+export const KEPT_FILES = { pages: 'kept-pages', runs: 'kept-runs' } as const
 /** Whether QEMU makes its sockets in its working directory or inherits them. The guest's machine is the same. */
 export type ChannelKind = 'paths' | 'inherited'
 

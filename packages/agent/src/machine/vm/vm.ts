@@ -5,6 +5,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/process-identity'
 import { QmpClient } from '@offshoot/qmp/client'
+import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
 import { hasChannel, ownSocket } from './channel.ts'
 import type { Confinement } from './confinement.ts'
@@ -28,6 +29,11 @@ export class Vm {
   readonly ended: Promise<VmEnd>
   /** The layers of its disk; `null` if nothing needs them: in a bake or a probe. */
   disk: DiskChain | null
+  /**
+   * Layers of its memory that captures have written and its QEMU has mapped since, the lowest first: the bases of the next capture.
+   * Their files are links in the sandbox's folder. Empty if nothing was kept, or if another agent process has kept it.
+   */
+  memory: readonly MemoryFiles[] = []
   /** `true`: its disk outlives it. */
   isDurable = false
   /** `true`: its launcher stops it at the end of the host's lease. */

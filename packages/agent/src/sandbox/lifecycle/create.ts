@@ -12,6 +12,7 @@ import { refusal } from '../model/refusal.ts'
 import { recordDisk } from './record-disk.ts'
 import { removeTraces } from './remove-traces.ts'
 import { Sandbox } from '../model/sandbox.ts'
+import { keepMapped } from '../model/kept-memory.ts'
 import type { Seed } from '../pool/seed.ts'
 import { claimVolumes, prepareVolumes, releaseVolumes } from '../volumes/sandbox-volumes.ts'
 import { startVm, type StartedVm } from '../start/start-vm.ts'
@@ -127,5 +128,9 @@ async function keepRunning(
   sandbox.manifest = running
   sandbox.vm = vm
   watchVm(host, sandbox, vm)
-  if (seed.checkpoint !== null) void adoptAllBackground([sandbox], host.log)
+  const { checkpoint } = seed
+  if (checkpoint === null) return
+  const { folder, bases } = checkpoint
+  if (folder !== null) keepMapped(host, sandbox, vm, { folder, bases })
+  void adoptAllBackground([sandbox], host.log)
 }

@@ -65,6 +65,6 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
 }
 
 async function removeLargeFiles({ store: { dir } }: Host, { id }: Sandbox): Promise<void> {
-  const folders = [dir.vm(id), dir.hibernation(id), dir.memoryBase(id)]
+  const folders = [dir.vm(id), dir.hibernation(id), dir.memoryBase(id), dir.keptMemory(id)]
   await traceStep('removal of large files', () => Promise.all(folders.map(removeTree)))
 }

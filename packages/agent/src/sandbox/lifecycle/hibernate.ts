@@ -131,7 +131,8 @@ async function offerBases(host: Host, { id }: Sandbox, deadline: Deadline): Prom
 
 async function linkBases(host: Host, sandbox: Sandbox, bases: readonly Base[]): Promise<void> {
   try {
-    await host.store.checkpoints.bases.link(bases, host.store.dir.hibernation(sandbox.id))
+    const files = bases.map((base) => base.files)
+    await host.store.checkpoints.bases.link(files, host.store.dir.hibernation(sandbox.id))
   } catch (error) {
     // There may be too many hard links, or files may be missing: the next hibernation writes all memory. But not on a full
     // disk, where that would need more space.

@@ -10,11 +10,13 @@ export async function removeHibernation(host: Host, { id }: Pick<Sandbox, 'id'>)
 }
 
 /**
- * Removes the memory from which a sandbox was woken, when no hibernation can use it as a base any more: the VM has ended,
- * or the sandbox is hibernated again, with links of its own. Never rejects.
+ * Removes the memory from which a sandbox was woken and what its captures have kept, when no capture can use them as bases any
+ * more: the VM has ended, or the sandbox is hibernated again, with links of its own. Never rejects.
  */
 export async function removeMemoryBase(host: Host, { id }: Sandbox): Promise<void> {
-  await host.store.checkpoints
-    .remove(host.store.dir.memoryBase(id))
-    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old base not removed'))
+  const { checkpoints, dir } = host.store
+  for (const folder of [dir.memoryBase(id), dir.keptMemory(id)])
+    await checkpoints
+      .remove(folder)
+      .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old base not removed'))
 }

@@ -33,7 +33,7 @@ export async function captureSandbox(
   host: Host,
   sandbox: Sandbox,
   vm: Vm,
-  { leave, ...own }: Pick<Capture, 'folder' | 'leave' | 'bases'>,
+  { leave, ...own }: Pick<Capture, 'folder' | 'leave' | 'bases' | 'keepsMemory'>,
   deadline: Deadline,
 ): Promise<CapturedSandbox> {
   const captured = await capture(vm, { ...captureOptions(host, sandbox, leave), ...own }, deadline)

@@ -78,8 +78,8 @@ async function stageFork(
       const isCaptured = new AbortController()
       let starting: Promise<PrestartedChild | null> = Promise.resolve(null)
       const captured = await stageSnapshot(host, parent, folder, {
-        onBegin: (vm) => {
-          starting = prestartChild(host, parent, { vm, checkpoint: folder, captured: isCaptured.signal })
+        onBegin: (vm, bases) => {
+          starting = prestartChild(host, parent, { vm, checkpoint: folder, bases, captured: isCaptured.signal })
         },
         onStaged: ({ layers, pausedMs }) => {
           isCaptured.abort()

@@ -43,6 +43,8 @@ interface Parent {
   readonly vm: Vm
   /** The folder of the capture. */
   readonly checkpoint: string
+  /** The number of bases in it. */
+  readonly bases: number
   /** Aborts when the capture is over. */
   readonly captured: AbortSignal
 }
@@ -54,7 +56,7 @@ interface Parent {
 export async function prestartChild(
   host: Host,
   parent: Sandbox,
-  { vm, checkpoint, captured }: Parent,
+  { vm, checkpoint, bases, captured }: Parent,
 ): Promise<PrestartedChild | null> {
   const { manifest } = parent
   // While other VMs are being restored, an additional QEMU would delay them. A guest with volume devices has another device
@@ -64,7 +66,7 @@ export async function prestartChild(
   try {
     const release = await admission.admit(manifest.memory_mb)
     return await restores
-      .run(() => start(host, parent, { vm, checkpoint, captured, release }), parent.leaving.signal)
+      .run(() => start(host, parent, { vm, checkpoint, bases, captured, release }), parent.leaving.signal)
       .catch((error: unknown) => {
         release()
         throw error
@@ -78,7 +80,7 @@ export async function prestartChild(
 async function start(
   host: Host,
   { manifest, leaving }: Sandbox,
-  { vm, checkpoint, captured, release }: Parent & Pick<PrestartedChild, 'release'>,
+  { vm, checkpoint, bases, captured, release }: Parent & Pick<PrestartedChild, 'release'>,
 ): Promise<PrestartedChild> {
   const slot = host.platform.slots.take()
   if (slot === null) throw new Error('no slot is free')
@@ -92,7 +94,7 @@ async function start(
       await makeSandboxFolder(folder)
       const deadline = Deadline.after(START_MS, 'start of a QEMU during a capture', leaving.signal)
       const place = { ...manifest, slot, folder, lowPriorityUntil: captured }
-      const from = { checkpoint, layers, frozen: { id: active, file: frozen }, captured }
+      const from = { checkpoint, bases, layers, frozen: { id: active, file: frozen }, captured }
       const starting = await startWaiting(host, place, from, deadline)
       return { slot, folder, starting, layers: [...layers, active], inode: ino, release, isTaken: false }
     } finally {
@@ -107,6 +109,8 @@ async function start(
 interface Waiting extends Pick<PrestartOptions, 'frozen' | 'captured'> {
   /** Folder of the checkpoint. */
   readonly checkpoint: string
+  /** The number of bases in it. Its own layer has the pages of those that it does not need after all. */
+  readonly bases: number
   readonly layers: readonly LayerId[]
 }
 
@@ -114,7 +118,7 @@ interface Waiting extends Pick<PrestartOptions, 'frozen' | 'captured'> {
 async function startWaiting(
   host: Host,
   place: VmPlace,
-  { checkpoint, layers, frozen, captured }: Waiting,
+  { checkpoint, bases, layers, frozen, captured }: Waiting,
   deadline: Deadline,
 ): Promise<PrestartedVm | ContinuedVm> {
   host.pool.noteRestore(place.bake)
@@ -122,9 +126,9 @@ async function startWaiting(
   if (source !== null) {
     const below = layers.map((id) => ({ id, file: host.store.layers.path(id) }))
     const disk = [...below, { id: frozen.id, file: { open: frozen.file } }]
-    return copyToContinue(host, source, place, { memory: memoryFiles(checkpoint, 0), disk }, deadline)
+    return copyToContinue(host, source, place, { memory: memoryFiles(checkpoint, bases), disk }, deadline)
   }
-  const options = { ...(await prepareVm(host, place)), checkpoint: { folder: checkpoint, bases: 0, layers } }
+  const options = { ...(await prepareVm(host, place)), checkpoint: { folder: checkpoint, bases, layers } }
   return PrestartedVm.start({ ...options, frozen, captured }, deadline)
 }
 

@@ -26,7 +26,10 @@ async function hibernate(checkpoints: Checkpoints<object>, offered: readonly Bas
   await mkdir(hibernation, { recursive: true })
   for (const name of ['pages', 'runs', 'state']) await writeFile(join(hibernation, name), content(text))
   const bases = offered.slice(0, kept)
-  await checkpoints.bases.link(bases, hibernation)
+  await checkpoints.bases.link(
+    bases.map(({ files }) => files),
+    hibernation,
+  )
   const captured = { folder: hibernation, layers: [], bases: kept, qemuVersion: '7.2.22' }
   const sealed = await checkpoints.seal(captured, ORIGIN, machine, deadline, bases)
   await checkpoints.remove(base)

@@ -70,12 +70,20 @@ export class MemoryBases {
   }
 
   /** Hard-links the files of the bases into a checkpoint that needs them. */
-  async link(bases: readonly Base[], checkpoint: string): Promise<void> {
+  async link(bases: readonly MemoryFiles[], checkpoint: string): Promise<void> {
     for (const [index, { pages, runs }] of memoryFiles(checkpoint, bases.length).entries()) {
-      const from = bases[index]?.files
+      const from = bases[index]
       if (from === undefined) return
       await this.#files.link(from.pages, pages)
       await this.#files.link(from.runs, runs)
+    }
+  }
+
+  /** Removes the links of bases that a checkpoint does not need after all: all but the lowest. */
+  async unlink(checkpoint: string, linked: number, needed: number): Promise<void> {
+    for (const { pages, runs } of memoryFiles(checkpoint, linked).slice(needed, linked)) {
+      await this.#files.unlink(pages)
+      await this.#files.unlink(runs)
     }
   }
 }

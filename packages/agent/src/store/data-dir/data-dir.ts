@@ -129,6 +129,11 @@ export class DataDir {
   memoryBase(id: SandboxId): string {
     return join(this.sandbox(id), 'memory-base')
   }
+
+  /** The memory of its last capture that a running sandbox keeps (`Vm.memory`). */
+  keptMemory(id: SandboxId): string {
+    return join(this.sandbox(id), 'kept-memory')
+  }
 }
 
 /** The path of a socket, relative to the agent's working directory if the absolute one is too long. */

@@ -1,0 +1,49 @@
+import { chmod, link, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Deadline } from '@offshoot/kit/deadline'
+import { traceStep } from '@offshoot/kit/otlp/telemetry'
+import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { KEPT_FILES, KEPT_PATH } from '../vm/machine.ts'
+import type { Vm } from '../vm/vm.ts'
+import { FINAL_MODE } from './save-memory.ts'
+
+/** Mode of the files while QEMU, another user, opens them. Only root and that user can enter its folder. */
+const READABLE_MODE = 0o444
+const NODE = 'kept-memory'
+
+/**
+ * Lets a QEMU whose CPUs stand still map the pages that a capture has written, in the place of equal pages of its own
+ * (native/kept-memory.c). An older QEMU cannot; its memory is as before then.
+ * @param layer of the capture, complete
+ * @returns whether QEMU has done it
+ */
+export async function keepMemory({ folder, qmp }: Vm, layer: MemoryFiles, deadline: Deadline): Promise<boolean> {
+  const files = [
+    { path: layer.pages, name: join(folder, KEPT_FILES.pages) },
+    { path: layer.runs, name: join(folder, KEPT_FILES.runs) },
+  ]
+  const node = { driver: 'file', filename: KEPT_PATH, 'node-name': NODE, 'read-only': true } as const
+  return traceStep('keeping of the memory', async () => {
+    try {
+      for (const { path, name } of files) {
+        await chmod(path, READABLE_MODE)
+        await link(path, name)
+      }
+      // QEMU executes them in order.
+      await Promise.all([
+        qmp.execute('blockdev-add', node, deadline),
+        qmp.execute('blockdev-del', { 'node-name': NODE }, deadline),
+      ])
+      return true
+    } catch {
+      deadline.throwIfOver()
+      return false
+    } finally {
+      for (const { path, name } of files) {
+        await rm(name, { force: true })
+        // One that is missing was not linked.
+        await chmod(path, FINAL_MODE).catch(() => undefined)
+      }
+    }
+  })
+}

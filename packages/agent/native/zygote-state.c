@@ -46,8 +46,8 @@ static struct {
 	void (*unmap)(void *buffer, uint64_t length, _Bool is_write, uint64_t accessed);
 } qemu;
 
-/* One byte a page: whether it is already as the checkpoint has it. */
-static char *is_done;
+/* One byte a page: whether it is already as the checkpoint has it, and whether the zygote has used it: it can have code of no other page. */
+static char *is_done, *is_used;
 
 static char *page_at(uint64_t page)
 {
@@ -77,8 +77,8 @@ static void change_pages(uint64_t first_page, uint64_t pages, int fd, uint64_t o
 	tell_qemu(first_page, pages);
 }
 
-/* Makes pages that follow each other those of the file, from `file` on, which is that part of it in memory. */
-static void take_part(uint64_t first, uint64_t end, int fd, uint64_t offset, const char *file)
+/* Makes pages that follow each other those of the file, from `file` on, which is that part of it in memory. Leaves those that are it already. */
+static void take_used(uint64_t first, uint64_t end, int fd, uint64_t offset, const char *file)
 {
 	uint64_t from = end, to = end;
 
@@ -97,50 +97,74 @@ static void take_part(uint64_t first, uint64_t end, int fd, uint64_t offset, con
 		change_pages(from, to - from, fd, offset + (from - first) * PAGE_BYTES);
 }
 
+/* A page that the zygote has not used is not read: it would take longer than what it could save. */
 static void take_run(const struct run *run, int fd, uint64_t offset)
 {
 	uint64_t first = run->first_page, end = first + run->pages;
 	const char *file = read_pages(run->pages, fd, offset);
 
 	for (uint64_t page = first; page < end;) {
-		uint64_t next = page + 1;
+		uint64_t next = page + 1, at = (page - first) * PAGE_BYTES;
 
-		while (next < end && is_done[next] == is_done[page])
+		while (next < end && is_done[next] == is_done[page] && is_used[next] == is_used[page])
 			next++;
-		if (!is_done[page])
-			take_part(page, next, fd, offset + (page - first) * PAGE_BYTES, file + (page - first) * PAGE_BYTES);
+		if (!is_done[page] && is_used[page])
+			take_used(page, next, fd, offset + at, file + at);
+		else if (!is_done[page])
+			change_pages(page, next - page, fd, offset + at);
 		page = next;
 	}
 	memset(is_done + first, 1, run->pages);
 	munmap((void *)file, run->pages * PAGE_BYTES);
 }
 
-/* The file of the bake's memory has every page at its own place. */
-static void take_bake(int written_fd)
+/* Visits the runs of a list that belongs to no pages, and closes it. */
+static void each_listed(int runs_fd, void (*visit)(const struct run *run))
 {
 	uint64_t count;
-	const struct run *written = read_runs(written_fd, &count);
+	const struct run *runs = read_runs(runs_fd, &count);
 
 	for (uint64_t i = 0; i < count; i++) {
-		if ((written[i].first_page + (uint64_t)written[i].pages) * PAGE_BYTES > guest_memory.length)
-			fail_memory("what the zygote has written does not fit the memory");
-		take_run(&written[i], guest_memory.fd, written[i].first_page * PAGE_BYTES);
+		if ((runs[i].first_page + (uint64_t)runs[i].pages) * PAGE_BYTES > guest_memory.length)
+			fail_memory("what the zygote has used does not fit the memory");
+		visit(&runs[i]);
 	}
-	close(written_fd);
+	close(runs_fd);
+}
+
+static void note_used(const struct run *run)
+{
+	memset(is_used + run->first_page, 1, run->pages);
+}
+
+/* The file of the bake's memory has every page at its own place. */
+static void take_baked(const struct run *run)
+{
+	take_run(run, guest_memory.fd, run->first_page * PAGE_BYTES);
+}
+
+static char *byte_for_each_page(void)
+{
+	char *bytes = mmap(NULL, guest_memory.length / PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (bytes == MAP_FAILED)
+		fail_memory("no memory");
+	return bytes;
 }
 
 static void take_memory(void)
 {
-	const int first_fd = zygote.request.memory + 1, layers = zygote.request.layer_count;
+	const int written_fd = zygote.request.memory, used_fd = written_fd + 1, first_fd = used_fd + 1;
 
-	is_done = mmap(NULL, guest_memory.length / PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (is_done == MAP_FAILED)
-		fail_memory("no memory");
-	for (int i = layers - 1; i >= 0; i--)
+	is_done = byte_for_each_page();
+	is_used = byte_for_each_page();
+	each_listed(used_fd, note_used);
+	for (int i = zygote.request.layer_count - 1; i >= 0; i--)
 		each_run(first_fd + 2 * i, first_fd + 2 * i + 1, take_run);
 	/* What only the zygote has written is as in the bake again. */
-	take_bake(zygote.request.memory);
+	each_listed(written_fd, take_baked);
 	munmap(is_done, guest_memory.length / PAGE_BYTES);
+	munmap(is_used, guest_memory.length / PAGE_BYTES);
 }
 
 /*

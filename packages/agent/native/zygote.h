@@ -19,8 +19,8 @@ struct zygote_request {
 	/* The descriptor on which it serves images of its memory (memory-image.c); -1: none. */
 	int32_t images;
 	/*
-	 * The child will continue another VM (zygote-state.c). This descriptor lists the pages that the zygote has written, and those after it are
-	 * pages and runs of each layer of the other VM's memory, the lowest first. -1: it will not.
+	 * The child will continue another VM (zygote-state.c). This descriptor lists the pages that the zygote has written, the next one those that
+	 * it has used, and those after it are pages and runs of each layer of the other VM's memory, the lowest first. -1: it will not.
 	 */
 	int32_t memory, layer_count;
 	/* Every thread of the zygote, except the one that serves requests. */

@@ -87,28 +87,25 @@ function countPages(runs: readonly PageRun[]): number {
   return runs.reduce((sum, run) => sum + run.pages, 0)
 }
 
-/** The encoded runs of the pages that a guest without a checkpoint has written. Its CPUs are stopped. */
-export function writtenRuns({
-  pid,
-  bakeMemory,
-  memoryBytes,
-}: Pick<SaveMemory, 'pid' | 'bakeMemory' | 'memoryBytes'>): Buffer {
+/** The encoded runs of the pages that a guest without a checkpoint has written, and of all that QEMU has used. Its CPUs are stopped. */
+export function usedRuns({ pid, bakeMemory, memoryBytes }: Pick<SaveMemory, 'pid' | 'bakeMemory' | 'memoryBytes'>) {
   const { ino } = statSync(bakeMemory)
   const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
-  return encodeRuns(mergeRuns(ownPages(pid, memory, []).own))
+  const [written, used] = [ownPages(pid, memory, []).own, markedPages(pid, memory, isUsed)]
+  return { written: encodeRuns(mergeRuns(written)), used: encodeRuns(mergeRuns(used)) }
 }
 
 /** One byte per page: 1 if the page is neither that of the bake nor of a kept base. */
 function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]) {
-  const own = anonymousPages(pid, memory)
+  const own = markedPages(pid, memory, isAnonymous)
   if (bases.length > 0) return { own, kept: chooseBases(own, memory, bases) }
   const { start, foreign } = memory
   for (const part of foreign) own.fill(1, (part.start - start) / PAGE_BYTES, (part.end - start) / PAGE_BYTES)
   return { own, kept: 0 }
 }
 
-/** One byte per page: 1 for anonymous memory of QEMU, which is not mapped from a file. */
-function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array {
+/** One byte per page: 1 if the upper half of its entry says so. */
+function markedPages(pid: number, { start, bytes }: GuestMemory, isMarked: (upper: number) => boolean): Uint8Array {
   const own = new Uint8Array(bytes / PAGE_BYTES)
   const chunk = new Uint32Array(PAGEMAP_BYTES / 4)
   const raw = new Uint8Array(chunk.buffer)
@@ -118,7 +115,7 @@ function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array 
       const wanted = Math.min(PAGEMAP_BYTES, (own.length - page) * ENTRY_BYTES)
       const got = readSync(pagemap, raw, 0, wanted, (start / PAGE_BYTES + page) * ENTRY_BYTES)
       if (got === 0 || got % ENTRY_BYTES !== 0) throw new Error("QEMU's page map ended early")
-      markAnonymous(own.subarray(page), chunk.subarray(0, got / 4))
+      markPages(own.subarray(page), chunk.subarray(0, got / 4), isMarked)
       page += got / ENTRY_BYTES
     }
   } finally {
@@ -128,12 +125,12 @@ function anonymousPages(pid: number, { start, bytes }: GuestMemory): Uint8Array 
 }
 
 /** Most pages of a large guest are absent. Skips uniform parts of the map with memcmp. */
-function markAnonymous(own: Uint8Array, entries: Uint32Array): void {
+function markPages(own: Uint8Array, entries: Uint32Array, isMarked: (upper: number) => boolean): void {
   const bytes = Buffer.from(entries.buffer, entries.byteOffset, entries.byteLength)
   for (let start = 0; start < entries.length; start += PART_ENTRIES * 2) {
     const end = Math.min(start + PART_ENTRIES * 2, entries.length)
-    if (isAnonymous(entries[start + 1] ?? 0) || !isUniform(bytes.subarray(start * 4, end * 4))) {
-      for (let at = start + 1; at < end; at += 2) if (isAnonymous(entries[at] ?? 0)) own[at >> 1] = 1
+    if (isMarked(entries[start + 1] ?? 0) || !isUniform(bytes.subarray(start * 4, end * 4))) {
+      for (let at = start + 1; at < end; at += 2) if (isMarked(entries[at] ?? 0)) own[at >> 1] = 1
     }
   }
 }
@@ -142,8 +139,13 @@ function isUniform(part: Buffer): boolean {
   return part.subarray(ENTRY_BYTES).equals(part.subarray(0, -ENTRY_BYTES))
 }
 
+function isUsed(upper: number): boolean {
+  return (upper & PRESENT_OR_SWAPPED) !== 0
+}
+
+/** Memory of QEMU that is not mapped from a file. */
 function isAnonymous(upper: number): boolean {
-  return (upper & PRESENT_OR_SWAPPED) !== 0 && (upper & OF_FILE) === 0
+  return isUsed(upper) && (upper & OF_FILE) === 0
 }
 
 /** @param offset in the output, in bytes */

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { Semaphore } from '@offshoot/kit/semaphore'
 import { addLayer } from '../capture/capture.ts'
-import { writtenRuns } from '../capture/save-memory.ts'
+import { usedRuns } from '../capture/save-memory.ts'
 import { JAIL_VM, type Jail } from '../host/jail.ts'
 import { stopHeld } from '../guest/hold.ts'
 import { channelFolder, makeChannel } from '../vm/channel.ts'
@@ -33,8 +33,8 @@ import { orEnd, restore, type Restore } from '../restore/restore.ts'
 /** Milliseconds between two looks whether QEMU has closed the agent's connections. */
 const LOOK_MS = 2
 const MIB = 1024 * 1024
-/** In the folder around the zygote's own: the pages that its guest has written (`page-runs.ts`). */
-const WRITTEN = 'written'
+/** In the folder around the zygote's own: the pages that its guest has written, and all that its QEMU has used (`page-runs.ts`). */
+const LISTS = ['written', 'used'] as const
 /** Children that wait for the one that is being made. */
 const MAX_WAITING = 1000
 
@@ -111,7 +111,8 @@ export class Zygote {
       await stopHeld(vm, deadline)
       await addLayer(vm, { ...options, uid: options.confinement.uid }, deadline)
       const machinery = await machineryOf(vm, deadline)
-      await writeFile(writtenBy(vm), writtenPages(vm, options), { mode: 0o400 })
+      const lists = pagesOf(vm, options)
+      for (const name of LISTS) await writeFile(listOf(vm, name), lists[name], { mode: 0o400 })
       await vm.closeLink()
       return new Zygote(options, vm, machinery)
     })
@@ -211,7 +212,8 @@ export class Zygote {
     }
     if (continued !== null) {
       const memory = continued.memory.flatMap(({ pages, runs }) => [pages, runs])
-      for (const [at, path] of [writtenBy(this.vm), ...memory].entries()) replace(CONTINUED_FD + at, path)
+      const lists = LISTS.map((name) => listOf(this.vm, name))
+      for (const [at, path] of [...lists, ...memory].entries()) replace(CONTINUED_FD + at, path)
     }
     const images = this.#options.isDurable ? CHANNELS.image.fd : null
     return { files, descriptors: { over, renewed, shared, images, memoryLayers: continued?.memory.length ?? null } }
@@ -249,12 +251,12 @@ async function machineryOf(vm: Vm, deadline: Deadline): Promise<Machinery> {
   return { disk, diskDevice, reserved }
 }
 
-function writtenPages({ process: { pid } }: Vm, { bake, machine: { memoryMib } }: ZygoteOptions): Buffer {
-  return writtenRuns({ pid, bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * MIB })
+function pagesOf({ process: { pid } }: Vm, { bake, machine: { memoryMib } }: ZygoteOptions) {
+  return usedRuns({ pid, bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * MIB })
 }
 
-function writtenBy({ folder }: Vm): string {
-  return join(dirname(folder), WRITTEN)
+function listOf({ folder }: Vm, name: (typeof LISTS)[number]): string {
+  return join(dirname(folder), name)
 }
 
 /** The file for the child's serial console, which QEMU would otherwise make itself. */

@@ -6,6 +6,15 @@ import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/gue
 import type { NetworkKind } from '../vm/machine.ts'
 
 const MAX_OUTPUT_BYTES = 4096
+/** A server that is asked a few times: what a web app runs. */
+const NODE_SERVER = `
+const http = require('http')
+let left = 8
+const server = http.createServer((request, response) => response.end('ok')).listen(0, '127.0.0.1', ask)
+function ask() {
+  if (left-- === 0) return server.close()
+  http.get({ host: '127.0.0.1', port: server.address().port, agent: false }, (answer) => answer.on('end', ask).resume())
+}`
 /**
  * What sandboxes and databases run first, if the image has it. None of it leaves anything that users can see, or runs what an
  * image's profile names.
@@ -15,6 +24,7 @@ const FAMILIAR = [
   ['/bin/bash', '--noprofile', '--norc', '-ic', ':'],
   ['node', '-v'],
   ['node', '-e', 'console.log(process.version)'],
+  ['node', '-e', NODE_SERVER],
   ['python3', '-B', '-c', 'print(1)'],
   ['git', '--version'],
   ['/usr/local/lib/offshoot-postgres/warm', '2'],

@@ -14,7 +14,7 @@ export interface FingerprintInputs {
 }
 
 /** Raise it when the memory of a bake has other pages in its cache (`bakes/warm-guest.ts`). */
-const WARMTH_VERSION = 2
+const WARMTH_VERSION = 3
 
 /** A hash of everything that a bake depends on. If it changes, the template is baked again. */
 export async function fingerprint({ imageVersion, bootHash, ...inputs }: FingerprintInputs): Promise<string> {

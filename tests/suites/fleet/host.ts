@@ -137,7 +137,7 @@ export class Host implements Member {
 
   /** What is there after everything has been deleted, and must not be. */
   async leftovers(): Promise<string[]> {
-    const folders = ['sandboxes', 'spares', 'snapshots', 'layers', 'volumes']
+    const folders = ['sandboxes', 'spares', 'snapshots', 'layers', 'volumes', 'quarantine']
     const entries = folders.map(async (name) => {
       const found = await readdir(join(this.dataDir, 'agent', name)).catch(() => [])
       return found.map((entry) => `${this.name}: ${name}/${entry}`)

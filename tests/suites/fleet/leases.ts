@@ -1,3 +1,4 @@
+import { hostQuarantine } from '@offshoot/contract/agent-quarantine'
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
 import type { Host } from './host.ts'
@@ -34,4 +35,12 @@ export async function untilReturned(fleet: Fleet, host: Host, databases: readonl
 async function hasEnded(fleet: Fleet, { id }: Host): Promise<boolean> {
   const text = 'select agent_id from host_leases where agent_id = $1 and ended_at is not null'
   return (await fleet.rows.read(text, id)).length > 0
+}
+
+/** An operator purges what a host has kept of databases that other hosts have brought back. Anything else stays. */
+export async function purgeTaken(fleet: Fleet, { id }: Host): Promise<void> {
+  const path = `/v1/hosts/${id}/quarantine`
+  const { body } = await fleet.askAsOperator('GET', `${path}?limit=1000`)
+  for (const { entry, reason } of hostQuarantine.parse(body))
+    if (reason === 'another host has brought it back') await fleet.askAsOperator('DELETE', `${path}/${entry}`)
 }

@@ -7,7 +7,7 @@ import { DatabaseClient } from './database-client.ts'
 import type { Fleet } from './fleet.ts'
 import { Host } from './host.ts'
 import { ListHistory } from './list-history.ts'
-import { silentFaults, untilLeaseEnds, untilReturned } from './leases.ts'
+import { purgeTaken, silentFaults, untilLeaseEnds, untilReturned } from './leases.ts'
 import { endsWith, hostOfDatabase, returningDatabases } from './loss.ts'
 import type { Fault, Member } from './member.ts'
 import { Operator } from './operator.ts'
@@ -124,6 +124,7 @@ export class Rounds {
       await fleet.ask('DELETE', `/v1/snapshots/${id}`)
     for (const { id } of (await fleet.ask('GET', '/v1/databases')).body as { id: string }[])
       await fleet.ask('DELETE', `/v1/databases/${id}`)
+    for (const host of fleet.hosts) await purgeTaken(fleet, host)
     let left: string[] = []
     const isEmpty = async () =>
       (left = (await Promise.all(fleet.hosts.map((host) => host.leftovers()))).flat()).length === 0

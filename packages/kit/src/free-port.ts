@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 
 /**
  * Below the kernel's ephemeral range (ip_local_port_range), so that no outgoing connection takes the port before we
- * listen.
+ * listen, and above the ports to which `fetch` does not connect (https://fetch.spec.whatwg.org/#port-blocking).
  */
-const FIRST = 10_000
+const FIRST = 10_081
 const LAST = 32_767
 const TRIES = 1_000
 

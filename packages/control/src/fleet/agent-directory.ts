@@ -10,9 +10,11 @@ import { failSandboxesOf, retireOthers, upsertAgent } from './agent-statements.t
 import type { AgentHooks } from './agent-hooks.ts'
 import { leaveArtifacts } from './artifact-host-statements.ts'
 
-/** Milliseconds between two polls of a reachable agent, and of an unreachable one. */
+/** Milliseconds between two polls of a reachable agent, on average, and of an unreachable one. */
 const LOOK_MS = 2_000
 const LOOK_AGAIN_MS = 200
+/** How much shorter or longer such a pause may be. Polls of all agents at the same moment would delay every request. */
+const JITTER = 0.5
 
 /** Whether the agent obeys another cluster, so that this control must not use it. */
 export function isForeign(info: AgentInfo, clusterId: string): boolean {
@@ -63,7 +65,8 @@ async function close(agent: Watched): Promise<void> {
 /** The pause before the next poll. It ends early when a connection to the agent fails. */
 async function pause(agent: Watched): Promise<void> {
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
-  const timer = setTimeout(end, agent.isReachable ? LOOK_MS : LOOK_AGAIN_MS)
+  const ms = LOOK_MS * (1 + JITTER * (2 * Math.random() - 1))
+  const timer = setTimeout(end, agent.isReachable ? ms : LOOK_AGAIN_MS)
   agent.endPause = end
   await over
   clearTimeout(timer)

@@ -88,7 +88,8 @@ static uint64_t size_of(int fd)
 	return (uint64_t)file.st_size;
 }
 
-const char *open_runs(int fd, const struct run **runs, uint64_t *count)
+/* Returns NULL, or what is wrong with the list. */
+static const char *open_runs(int fd, const struct run **runs, uint64_t *count)
 {
 	uint64_t bytes = size_of(fd);
 	const struct runs_head *head;
@@ -107,7 +108,7 @@ const char *open_runs(int fd, const struct run **runs, uint64_t *count)
 	return "the list of runs is not one";
 }
 
-void close_runs(const struct run *runs, uint64_t count)
+static void close_runs(const struct run *runs, uint64_t count)
 {
 	munmap((struct runs_head *)runs - 1, sizeof(struct runs_head) + count * sizeof *runs);
 }
@@ -122,7 +123,8 @@ const struct run *read_runs(int fd, uint64_t *count)
 	return runs;
 }
 
-const char *check_runs(const struct run *runs, uint64_t count, int pages_fd)
+/* Returns NULL, or what is wrong. */
+static const char *check_runs(const struct run *runs, uint64_t count, int pages_fd)
 {
 	uint64_t pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;
 
@@ -138,21 +140,38 @@ const char *check_runs(const struct run *runs, uint64_t count, int pages_fd)
 	return offset == pages_bytes ? NULL : "the runs are not all of the pages";
 }
 
-uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset))
+const char *visit_layer(int pages_fd, int runs_fd, visitor *visit, uint64_t *count)
 {
-	uint64_t count, offset = 0;
-	const struct run *runs = read_runs(runs_fd, &count);
-	const char *wrong = check_runs(runs, count, pages_fd);
+	const struct run *runs;
+	const char *wrong = open_runs(runs_fd, &runs, count);
+	uint64_t offset = 0;
 
 	if (wrong != NULL)
-		fail_memory(wrong);
-	for (uint64_t i = 0; i < count; i++) {
+		return wrong;
+	wrong = check_runs(runs, *count, pages_fd);
+	for (uint64_t i = 0; wrong == NULL && i < *count; i++) {
 		visit(&runs[i], pages_fd, offset);
 		offset += runs[i].pages * PAGE_BYTES;
 	}
+	close_runs(runs, *count);
+	return wrong;
+}
+
+uint64_t each_run(int pages_fd, int runs_fd, visitor *visit)
+{
+	uint64_t count;
+	const char *wrong = visit_layer(pages_fd, runs_fd, visit, &count);
+
+	if (wrong != NULL)
+		fail_memory(wrong);
 	close(pages_fd);
 	close(runs_fd);
 	return count;
+}
+
+const char *page_at(uint64_t page)
+{
+	return guest_memory.start + page * PAGE_BYTES;
 }
 
 const char *read_pages(uint64_t pages, int fd, uint64_t offset)

@@ -32,22 +32,22 @@ extern struct guest_memory {
 /* QEMU must not run with half a memory: the message goes to its log and it ends. */
 _Noreturn void fail_memory(const char *what);
 
-/* Maps a list of runs. Returns NULL, or what is wrong with it. */
-const char *open_runs(int fd, const struct run **runs, uint64_t *count);
-
-void close_runs(const struct run *runs, uint64_t count);
-
-/* Returns NULL, or what is wrong: a run does not fit the memory, or the runs are not all of the pages. */
-const char *check_runs(const struct run *runs, uint64_t count, int pages_fd);
-
-/* Maps a list of runs. Ends QEMU if it is not one. */
+/* Maps a list of runs. Ends QEMU if the file is no such list. */
 const struct run *read_runs(int fd, uint64_t *count);
 
+/* Gets a run of a layer, and the offset of its pages in their file. */
+typedef void visitor(const struct run *run, int pages_fd, uint64_t offset);
+
 /*
- * Visits the runs of a layer with the offset of each run's pages, and closes both files. Returns how many runs they are. Ends QEMU if
- * something is wrong with them.
+ * Visits the runs of a layer. Returns NULL, or what is wrong with the layer: its list is none, a run does not fit the memory, or the runs do
+ * not name all pages of the file. No run is visited then.
  */
-uint64_t each_run(int pages_fd, int runs_fd, void (*visit)(const struct run *run, int pages_fd, uint64_t offset));
+const char *visit_layer(int pages_fd, int runs_fd, visitor *visit, uint64_t *count);
+
+/* Visits the runs of a layer, and closes both files. Returns how many runs they are. Ends QEMU if something is wrong with the layer. */
+uint64_t each_run(int pages_fd, int runs_fd, visitor *visit);
+
+const char *page_at(uint64_t page);
 
 /* Maps pages of a file for reading; munmap() ends it. Ends QEMU if it cannot. */
 const char *read_pages(uint64_t pages, int fd, uint64_t offset);

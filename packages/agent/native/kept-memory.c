@@ -20,11 +20,6 @@
 #define KEPT_PAGES "kept-pages"
 #define KEPT_RUNS "kept-runs"
 
-static const char *page_at(uint64_t page)
-{
-	return guest_memory.start + page * PAGE_BYTES;
-}
-
 static void keep_run(const struct run *run, int fd, uint64_t offset)
 {
 	const uint64_t first = run->first_page, end = first + run->pages;
@@ -44,23 +39,6 @@ static void keep_run(const struct run *run, int fd, uint64_t offset)
 	munmap((void *)file, run->pages * PAGE_BYTES);
 }
 
-static int keep_layer(int pages_fd, int runs_fd)
-{
-	const struct run *runs;
-	uint64_t count, offset = 0;
-	int fits;
-
-	if (open_runs(runs_fd, &runs, &count) != NULL)
-		return 0;
-	fits = check_runs(runs, count, pages_fd) == NULL;
-	for (uint64_t i = 0; fits && i < count; i++) {
-		keep_run(&runs[i], pages_fd, offset);
-		offset += runs[i].pages * PAGE_BYTES;
-	}
-	close_runs(runs, count);
-	return fits;
-}
-
 static int open_kept(const char *name)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -69,12 +47,13 @@ static int open_kept(const char *name)
 const char *keep_memory(const char *path)
 {
 	int pages, runs, is_kept;
+	uint64_t count;
 
 	if (strcmp(path, KEPT_PATH) != 0 || guest_memory.start == NULL)
 		return path;
 	pages = open_kept(KEPT_PAGES);
 	runs = open_kept(KEPT_RUNS);
-	is_kept = pages >= 0 && runs >= 0 && keep_layer(pages, runs);
+	is_kept = pages >= 0 && runs >= 0 && visit_layer(pages, runs, keep_run, &count) == NULL;
 	if (pages >= 0)
 		close(pages);
 	if (runs >= 0)

@@ -46,13 +46,8 @@ static struct {
 	void (*unmap)(void *buffer, uint64_t length, _Bool is_write, uint64_t accessed);
 } qemu;
 
-/* One byte a page: whether it is already as the checkpoint has it, and whether the zygote has used it: it can have code of no other page. */
+/* One byte a page: whether it is already as the checkpoint has it, and whether the zygote has used it. QEMU has translated code of no other page. */
 static char *is_done, *is_used;
-
-static char *page_at(uint64_t page)
-{
-	return guest_memory.start + page * PAGE_BYTES;
-}
 
 /* QEMU's addresses of a guest's memory are those of the file as long as there is no gap for devices: the agent asks for no larger guest. */
 static void tell_qemu(uint64_t first_page, uint64_t pages)

@@ -1,3 +1,4 @@
+import { TAKEN_OVER } from '@offshoot/agent/store/ledger/ledger'
 import { hostQuarantine } from '@offshoot/contract/agent-quarantine'
 import { until } from '../../setup/until.ts'
 import type { Fleet } from './fleet.ts'
@@ -42,5 +43,5 @@ export async function purgeTaken(fleet: Fleet, { id }: Host): Promise<void> {
   const path = `/v1/hosts/${id}/quarantine`
   const { body } = await fleet.askAsOperator('GET', `${path}?limit=1000`)
   for (const { entry, reason } of hostQuarantine.parse(body))
-    if (reason === 'another host has brought it back') await fleet.askAsOperator('DELETE', `${path}/${entry}`)
+    if (reason === TAKEN_OVER) await fleet.askAsOperator('DELETE', `${path}/${entry}`)
 }

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Writable } from 'node:stream'
 import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
-import { PAGE_BYTES } from '../machine/capture/page-runs.ts'
+import { encodeRuns, PAGE_BYTES, type PageRun } from '../machine/capture/page-runs.ts'
 import { copyShare, saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
 import type { MemoryFiles } from '../store/checkpoints/checkpoint-files.ts'
 import { runProgram } from '../machine/host/run-program.ts'
@@ -67,6 +67,20 @@ export class Mapper {
   }
 }
 
+export const run = (firstPage: number, pages: number): PageRun => ({ firstPage, pages })
+
+/** Files of runs that are wrong, each with the number of pages in the file beside it. */
+export const WRONG_RUNS: readonly (readonly [name: string, runs: Buffer, pages: number])[] = [
+  ['two runs of the same page', encodeRuns([run(1, 2), run(2, 1)]), 3],
+  ['a run past the end', encodeRuns([run(PAGES - 1, 2)]), 2],
+  ['an empty run', encodeRuns([run(1, 0)]), 0],
+  ['more pages than there are', encodeRuns([run(1, 2)]), 1],
+  ['fewer pages than there are', encodeRuns([run(1, 2)]), 3],
+  ['a torn list', encodeRuns([run(1, 1)]).subarray(0, 20), 1],
+  ['another file', Buffer.alloc(24, 1), 1],
+  ['an empty file', Buffer.alloc(0), 1],
+]
+
 /** Compiles the preload object and a test program, and manages the processes that run them. */
 export class Mappers {
   readonly folder: string
@@ -124,18 +138,20 @@ export class Mappers {
     return { pages: `${name}.pages`, runs: `${name}.runs` }
   }
 
+  get #place() {
+    return { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
+  }
+
   /** Saves the pages that a process does not share with the bake. */
   save({ pid }: { readonly pid: number }, files = this.newFiles(), bases: SaveMemory['bases'] = []) {
-    const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-    const { start: _start, ...counted } = saveMemory({ pid, ...place, ...files, maxPages: PAGES, bases })
+    const { start: _start, ...counted } = saveMemory({ pid, ...this.#place, ...files, maxPages: PAGES, bases })
     return { files, counted }
   }
 
   /** As {@link save}, by several threads. @param order of the shares */
   saveShared({ pid }: { readonly pid: number }, order: readonly number[]) {
     const files = this.newFiles()
-    const place = { bakeMemory: join(this.folder, 'memory'), memoryBytes: PAGES * PAGE_BYTES }
-    const { start, ...counted } = saveMemory({ pid, ...place, ...files, maxPages: 0, bases: [] })
+    const { start, ...counted } = saveMemory({ pid, ...this.#place, ...files, maxPages: 0, bases: [] })
     if (start === null) throw new Error('there is nothing to share')
     for (const index of order) copyShare({ pid, ...files, start, share: { index, of: order.length } })
     return { files, counted }

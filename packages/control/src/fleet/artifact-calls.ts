@@ -128,7 +128,7 @@ export async function copyArtifactToHost(copy: ArtifactCopy): Promise<number> {
   return whileHeard(copy.source, copy.signal, (heard) => copyFrom(copy, heard))
 }
 
-/** @param heard aborts what is asked of the source */
+/** @param heard aborts the requests to the source */
 async function copyFrom(copy: ArtifactCopy, heard: AbortSignal): Promise<number> {
   const { destination, subject, withoutMemory = false } = copy
   const source = copy.source.client

@@ -4,8 +4,8 @@ import type { KnownAgent } from './agent-directory.ts'
 const LOOK_MS = 500
 
 /**
- * Gives up a call to a host when the host is lost. A packet that is lost on the way makes the call wait for minutes otherwise, and whatever
- * could be done without that host waits with it.
+ * Gives up a call to a host when the host is lost. Without this, the loss of one packet can make the call wait for minutes, and with it
+ * whatever another host could do instead.
  * @param call must stop when its signal aborts: `signal` aborts, or the host is lost
  */
 export async function whileHeard<T>(

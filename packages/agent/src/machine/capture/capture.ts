@@ -24,8 +24,8 @@ import type { SavedMemory } from './save-memory.ts'
 
 /** Maximum bytes of a device state; ours have 20 KiB. */
 const MAX_STATE_BYTES = 16 * 1024 * 1024
-/** A guest with less private memory is copied sooner than QEMU reads the list of its mappings. */
-export const LARGE_BYTES = 32 * 1024 * 1024
+/** The agent copies less memory sooner than it reads the mappings of what QEMU has kept. */
+export const LEAST_KEPT_BYTES = 32 * 1024 * 1024
 /** Milliseconds to undo a failed capture. Independent of the capture's own deadline, which may be over. */
 const UNDO_MS = 10_000
 
@@ -37,7 +37,7 @@ export interface Capture extends Omit<MemoryCopy, 'saving'> {
   readonly layers: Layers
   /** `as-before`: a running VM continues, a stopped one stays stopped. `stopped`: for a caller that ends the VM. */
   readonly leave: 'as-before' | 'stopped'
-  /** Whether QEMU may keep what was written (`keep-memory.ts`), if that is much. */
+  /** `true`: QEMU maps what the capture writes (`keep-memory.ts`), from {@link LEAST_KEPT_BYTES} on. */
   readonly keepsMemory?: boolean
 }
 
@@ -215,7 +215,7 @@ async function pausing<T>(
 
 async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline) {
   const [memory] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
-  const isLarge = memory.pages * PAGE_BYTES >= LARGE_BYTES || memory.bases > 0
+  const isLarge = memory.pages * PAGE_BYTES >= LEAST_KEPT_BYTES || memory.bases > 0
   const isKept =
     options.keepsMemory === true && isLarge && (await keepMemory(vm, checkpointFiles(options.folder), deadline))
   return { memory, isKept }

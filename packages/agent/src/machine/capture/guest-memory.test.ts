@@ -1,8 +1,8 @@
 import { readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Mapper, Mappers, PAGES } from '../../test/memory-mappers.ts'
-import { encodeRuns, MAX_RUNS, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import { type Mapper, Mappers, PAGES, run, WRONG_RUNS } from '../../test/memory-mappers.ts'
+import { encodeRuns, MAX_RUNS, PAGE_BYTES } from './page-runs.ts'
 
 let mappers: Mappers
 beforeAll(async () => {
@@ -158,18 +158,8 @@ describe('memory saved over that of an earlier checkpoint', () => {
   })
 })
 
-const run = (firstPage: number, pages: number): PageRun => ({ firstPage, pages })
-
 describe('an invalid list of runs', () => {
-  it.each([
-    ['two runs of the same page', encodeRuns([run(1, 2), run(2, 1)]), 3],
-    ['a run past the end', encodeRuns([run(PAGES - 1, 2)]), 2],
-    ['an empty run', encodeRuns([run(1, 0)]), 0],
-    ['more pages than there are', encodeRuns([run(1, 2)]), 1],
-    ['fewer pages than there are', encodeRuns([run(1, 2)]), 3],
-    ['a torn list', encodeRuns([run(1, 1)]).subarray(0, 20), 1],
-    ['another file', Buffer.alloc(24, 1), 1],
-  ])('ends QEMU with a message: %s', async (_name, runs, pages) => {
+  it.each(WRONG_RUNS)('ends QEMU with a message: %s', async (_name, runs, pages) => {
     const files = { pages: join(mappers.folder, 'bad.pages'), runs: join(mappers.folder, 'bad.runs') }
     await writeFile(files.pages, Buffer.alloc(pages * PAGE_BYTES))
     await writeFile(files.runs, runs)

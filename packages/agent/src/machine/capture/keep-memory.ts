@@ -12,9 +12,9 @@ const READABLE_MODE = 0o444
 const NODE = 'kept-memory'
 
 /**
- * Lets a QEMU whose CPUs stand still map the pages that a capture has written, in the place of equal pages of its own
- * (native/kept-memory.c). An older QEMU cannot; its memory is as before then.
- * @param layer of the capture, complete
+ * Lets QEMU replace pages of its memory by equal ones of a capture's files (native/kept-memory.c). Its CPUs stand still meanwhile. A
+ * QEMU that an earlier agent has started refuses, and keeps its memory as it is.
+ * @param layer the complete files of the capture
  * @returns whether QEMU has done it
  */
 export async function keepMemory({ folder, qmp }: Vm, layer: MemoryFiles, deadline: Deadline): Promise<boolean> {

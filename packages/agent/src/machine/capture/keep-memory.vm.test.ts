@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { memoryFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { distinctPages } from '../../test/distinct-pages.ts'
 import { VmHost } from '../../test/vm-host.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -10,9 +11,7 @@ const MEMORY_MIB = 192
 /** With what a guest writes at its start, more than the least that is kept. */
 const LARGE_MIB = 40
 
-// No two pages are equal.
-const fill = (name: string, mib: number) =>
-  `head -c ${MIB} /dev/urandom > /root/part; for i in $(seq ${mib}); do echo $i; cat /root/part; done > /run/t/${name}`
+const fill = (name: string, mib: number) => distinctPages(`/run/t/${name}`, mib)
 const layers = ({ folder, bases }: Captured) => memoryFiles(folder, bases)
 
 describe('the memory of a large guest that was captured', () => {

@@ -2,9 +2,9 @@ import { link, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
-import { type Mapper, Mappers, PAGES } from '../../test/memory-mappers.ts'
+import { type Mapper, Mappers, PAGES, WRONG_RUNS } from '../../test/memory-mappers.ts'
 import { KEPT_FILES } from '../vm/machine.ts'
-import { encodeRuns, PAGE_BYTES } from './page-runs.ts'
+import { PAGE_BYTES } from './page-runs.ts'
 
 let mappers: Mappers
 beforeAll(async () => {
@@ -74,16 +74,7 @@ describe('memory that QEMU keeps after a capture', () => {
     expect(await read(await started(next.layers), pages)).toEqual([7, 2, 2, 1, 1, 3, 1, 1, 4, 7])
   })
 
-  it.each([
-    ['two runs of the same page', encodeRuns([run(1, 2), run(2, 1)]), 3],
-    ['a run past the end', encodeRuns([run(PAGES - 1, 2)]), 2],
-    ['an empty run', encodeRuns([run(1, 0)]), 0],
-    ['more pages than there are', encodeRuns([run(1, 2)]), 1],
-    ['fewer pages than there are', encodeRuns([run(1, 2)]), 3],
-    ['a torn list', encodeRuns([run(1, 1)]).subarray(0, 20), 1],
-    ['another file', Buffer.alloc(24, 1), 1],
-    ['an empty file', Buffer.alloc(0), 1],
-  ])('stays what it is if the files are not those of a capture: %s', async (_name, runs, count) => {
+  it.each(WRONG_RUNS)('stays what it is if the files are not those of a capture: %s', async (_name, runs, count) => {
     const mapper = await started()
     await mapper.ask('w 0 10 1 1')
     const { files, counted } = mappers.save(mapper)
@@ -97,7 +88,3 @@ describe('memory that QEMU keeps after a capture', () => {
     expect(mappers.save(mapper).counted).toEqual(counted)
   })
 })
-
-function run(firstPage: number, pages: number) {
-  return { firstPage, pages }
-}

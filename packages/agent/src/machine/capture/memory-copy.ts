@@ -8,10 +8,7 @@ import type { MemoryImage } from './memory-image.ts'
 import { FINAL_MODE, type SavedMemory } from './save-memory.ts'
 import type { Thread } from './thread.ts'
 
-/**
- * Two threads copy more pages than these: allocating pages of a file costs more than copying them, so two CPUs are faster than one.
- * 16 MiB, for which the second thread gains about what it costs to ask it.
- */
+/** 16 MiB. Two threads copy more: allocating pages of a file costs more than copying them, so two CPUs are faster than one. */
 const MAX_PAGES_OF_ONE = 4096
 const SHARES = 2
 

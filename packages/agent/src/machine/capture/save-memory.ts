@@ -24,12 +24,15 @@ const WHOLE = { flags: constants.O_TRUNC, mode: FINAL_MODE }
 /** The file is new or empty, and no thread may truncate what another has written. */
 const SHARED = { flags: 0, mode: SHARED_MODE }
 
-export interface SaveMemory {
+interface MemoryPlace {
   /** A QEMU whose CPUs are stopped. */
   readonly pid: number
   /** The memory file of the bake from which it was restored. */
   readonly bakeMemory: string
   readonly memoryBytes: number
+}
+
+export interface SaveMemory extends MemoryPlace {
   /** Files to create, or existing empty ones. */
   readonly pages: string
   readonly runs: string
@@ -49,7 +52,7 @@ export interface SavedMemory {
   readonly start: number | null
 }
 
-/** A share of the pages, whose runs are written already. */
+/** A share of the pages. {@link saveMemory} has written their runs. */
 export interface CopyShare extends Pick<SaveMemory, 'pid' | 'pages' | 'runs'> {
   readonly start: number
   readonly share: { readonly index: number; readonly of: number }
@@ -63,9 +66,8 @@ const buffer = Buffer.alloc(BUFFER_BYTES, 1)
  * it never yields. Reads everything through QEMU's mapping, so it works for a guest restored from anything, by any agent.
  */
 export function saveMemory({ pid, bakeMemory, memoryBytes, pages, runs, maxPages, ...over }: SaveMemory): SavedMemory {
-  const { ino } = statSync(bakeMemory)
   const bases = over.bases.map(openBase)
-  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes, bases)
+  const memory = mappedMemory({ pid, bakeMemory, memoryBytes }, bases)
   const { own, kept } = ownPages(pid, memory, bases)
   const merged = mergeRuns(own, MAX_RUNS - bases.slice(0, kept).reduce((sum, base) => sum + base.runs.length, 0))
   const count = countPages(merged)
@@ -88,11 +90,15 @@ function countPages(runs: readonly PageRun[]): number {
 }
 
 /** The encoded runs of the pages that a guest without a checkpoint has written, and of all that QEMU has used. Its CPUs are stopped. */
-export function usedRuns({ pid, bakeMemory, memoryBytes }: Pick<SaveMemory, 'pid' | 'bakeMemory' | 'memoryBytes'>) {
-  const { ino } = statSync(bakeMemory)
-  const memory = findGuestMemory(parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1')), ino, memoryBytes)
-  const [written, used] = [ownPages(pid, memory, []).own, markedPages(pid, memory, isUsed)]
+export function usedRuns(place: MemoryPlace) {
+  const memory = mappedMemory(place)
+  const [written, used] = [ownPages(place.pid, memory, []).own, markedPages(place.pid, memory, isUsed)]
   return { written: encodeRuns(mergeRuns(written)), used: encodeRuns(mergeRuns(used)) }
+}
+
+function mappedMemory({ pid, bakeMemory, memoryBytes }: MemoryPlace, bases: readonly MemoryBase[] = []): GuestMemory {
+  const mappings = parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1'))
+  return findGuestMemory(mappings, statSync(bakeMemory).ino, memoryBytes, bases)
 }
 
 /** One byte per page: 1 if the page is neither that of the bake nor of a kept base. */

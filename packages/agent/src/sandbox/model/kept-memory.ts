@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { memoryFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
-import { LARGE_BYTES } from '../../machine/capture/capture.ts'
+import { LEAST_KEPT_BYTES } from '../../machine/capture/capture.ts'
 import type { Host } from './host.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -29,8 +29,8 @@ export async function linkKept({ store, log }: Host, { id }: Sandbox, vm: Vm, fo
 }
 
 /**
- * Keeps the memory of a checkpoint that a VM has mapped, for the next capture. Waits for no one who needs the checkpoint: the next
- * change of the sandbox begins afterwards.
+ * Links the files of a checkpoint that a VM has mapped, for the sandbox's next capture. The caller does not wait for it; the sandbox's
+ * next change does.
  */
 export function keepMapped(host: Host, sandbox: Sandbox, vm: Vm, { folder, bases }: Mapped): void {
   vm.memory = []
@@ -39,7 +39,7 @@ export function keepMapped(host: Host, sandbox: Sandbox, vm: Vm, { folder, bases
     const { checkpoints, dir } = host.store
     const kept = dir.keptMemory(sandbox.id)
     try {
-      if ((await bytesOf(layers)) < LARGE_BYTES) return
+      if ((await bytesOf(layers)) < LEAST_KEPT_BYTES) return
       await checkpoints.remove(kept)
       await mkdir(kept, { mode: 0o700 })
       await checkpoints.bases.link(layers, kept)

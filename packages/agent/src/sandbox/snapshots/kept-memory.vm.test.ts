@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
+import { distinctPages } from '../../test/distinct-pages.ts'
 import { ZygoteCopies } from '../../test/zygote-copies.ts'
 
 const MIB = 1024 * 1024
@@ -22,15 +23,13 @@ afterAll(() => agent.destroy())
 /** A sandbox with a large memory. @returns also what {@link seen} says of it */
 async function large() {
   const { id } = await agent.created()
-  // No two pages are equal.
-  const fill = `for i in $(seq ${LARGE_MIB}); do echo $i; cat /root/part; done > /run/t/large`
   await agent.sh(id, `mkdir -p /run/t && mount -t tmpfs -o size=100% none /run/t; echo 0 > /run/t/round`)
-  await agent.sh(id, `head -c ${MIB} /dev/urandom > /root/part; ${fill}`)
+  await agent.sh(id, distinctPages('/run/t/large', LARGE_MIB))
   return { id, sums: await seen(id) }
 }
 const seen = (id: string) => agent.sh(id, 'md5sum /run/t/large; cat /run/t/round')
 
-/** Forks it once. @returns the snapshot’s folder, which may not be sealed yet, and the child */
+/** Forks it once. @returns also the bytes and the number of bases of the snapshot, which may not be sealed yet */
 async function fork(id: string) {
   const { snapshot, children, errors } = await agent.forked(id)
   expect(errors).toEqual([])

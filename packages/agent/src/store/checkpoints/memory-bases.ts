@@ -79,7 +79,7 @@ export class MemoryBases {
     }
   }
 
-  /** Removes the links of bases that a checkpoint does not need after all: all but the lowest. */
+  /** Removes the links of those of the `linked` bases that a checkpoint does not need after all: the upper ones. */
   async unlink(checkpoint: string, linked: number, needed: number): Promise<void> {
     for (const { pages, runs } of memoryFiles(checkpoint, linked).slice(needed, linked)) {
       await this.#files.unlink(pages)

@@ -5,6 +5,7 @@ import { readServerSentEvents } from '@offshoot/kit/server-sent-events'
 import type { Logger } from 'pino'
 import type { Database } from '../platform/db/database.ts'
 import type { HeldLocks, ProcessLock } from '../platform/db/process-lock.ts'
+import { runFor } from '../platform/db/tenant-pool.ts'
 import { transaction } from '../platform/db/transaction.ts'
 import type { AgentClient } from './agent-client.ts'
 import { agentCursor, forgetSequence, setAgentCursors } from './agent-statements.ts'
@@ -20,6 +21,8 @@ const LEAD_RETRY_MS = 1_000
 const RECONCILE_EVERY_MS = 60_000
 /** Milliseconds until the next reconciliation after abandoned rows were removed, because their VMs may still appear. */
 const RECONCILE_AGAIN_MS = 3_000
+/** Reconciliations of all hosts share the connections of one tenant, so requests get theirs at once. */
+const TENANT = 'reconciliation'
 
 export interface FollowerOptions {
   readonly agentId: string
@@ -92,7 +95,8 @@ export class Follower {
     const { agentId, clusterId, client, database, kinds, log } = this.#options
     const { signal } = this.#stopped
     try {
-      const lookAgain = await reconcile({ pool: database.pool, client, agentId, clusterId, log, signal }, kinds)
+      const from = { pool: database.pool, client, agentId, clusterId, log, signal }
+      const lookAgain = await runFor({ tenant: TENANT }, () => reconcile(from, kinds))
       if (lookAgain) setTimeout(() => this.reconcileSoon(), RECONCILE_AGAIN_MS).unref()
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error, agent: agentId }, 'reconciliation failed: trying again later')
@@ -147,7 +151,12 @@ export class Follower {
     this.#isConnected = true
     log.info({ agent: agentId, cursor }, 'following events')
     this.reconcileSoon()
-    const timer = setInterval(() => this.reconcileSoon(), RECONCILE_EVERY_MS)
+    const reconcileAgain = () => {
+      this.reconcileSoon()
+      timer = setTimeout(reconcileAgain, RECONCILE_EVERY_MS)
+    }
+    // Each agent at another moment of the minute, also if this process has just started.
+    let timer = setTimeout(reconcileAgain, Math.random() * RECONCILE_EVERY_MS)
     try {
       for await (const events of readServerSentEvents(stream)) {
         const { records, lastSeq, skipped } = readRecords(events)
@@ -160,7 +169,7 @@ export class Follower {
       }
     } finally {
       this.#isConnected = false
-      clearInterval(timer)
+      clearTimeout(timer)
       stream.destroy()
     }
   }

@@ -115,7 +115,9 @@ export function grantAnew(
 }
 
 /** Gives the lease of a host up. @returns whether the host needs none from now on */
-export function giveUpLease(pool: pg.Pool, agentId: string): Promise<boolean> {
+export async function giveUpLease(pool: pg.Pool, agentId: string): Promise<boolean> {
+  // Only the process that leads the agent, which calls this, may give it one.
+  if ((await leaseOf(pool, agentId)).length === 0) return true
   return transaction(pool, async (client) => {
     await lockEndedLease(client, agentId)
     await dropLease(client, agentId)

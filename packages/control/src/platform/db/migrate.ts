@@ -64,6 +64,7 @@ import * as recoveriesAfterLeases from './migrations/0081-recoveries-after-lease
 import * as artifacts from './migrations/0083-artifacts.ts'
 import * as templatesOnHosts from './migrations/0084-templates-on-hosts.ts'
 import * as authorityRotation from './migrations/0085-authority-rotation.ts'
+import * as dueJobs from './migrations/0086-due-jobs.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -132,6 +133,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0083-artifacts': artifacts,
   '0084-templates-on-hosts': templatesOnHosts,
   '0085-authority-rotation': authorityRotation,
+  '0086-due-jobs': dueJobs,
 }
 
 /**

@@ -17,7 +17,8 @@ import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgen
 
 /** Milliseconds for the rows to catch up with the agent's list. */
 const CATCH_UP_MS = 10_000
-const CATCH_UP_LOOK_MS = 20
+/** Between the first two looks at the rows. Each further pause is twice as long, up to the second number. */
+const CATCH_UP_LOOK_MS = { first: 20, longest: 500 } as const
 
 export interface Reconciliation {
   readonly pool: pg.Pool
@@ -88,11 +89,11 @@ export async function reconcile(from: Reconciliation, kinds: readonly AgentHooks
 /** Waits until the rows follow an agent's log up to this number. @throws Error after some seconds */
 export async function untilApplied(pool: pg.Pool, agentId: string, seq: number, cancelled: AbortSignal): Promise<void> {
   const deadline = Deadline.after(CATCH_UP_MS, `log of agent ${agentId} applied up to ${seq}`, cancelled)
-  for (;;) {
+  for (let ms: number = CATCH_UP_LOOK_MS.first; ; ms = Math.min(ms * 2, CATCH_UP_LOOK_MS.longest)) {
     const [agent] = await agentCursor(pool, agentId)
     if (agent !== undefined && agent.cursor >= seq) return
     deadline.throwIfOver()
-    await delay(CATCH_UP_LOOK_MS)
+    await delay(ms)
   }
 }
 

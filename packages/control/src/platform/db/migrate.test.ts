@@ -100,6 +100,7 @@ describe('migrate', () => {
       '0083-artifacts',
       '0084-templates-on-hosts',
       '0085-authority-rotation',
+      '0086-due-jobs',
     ])
   })
 

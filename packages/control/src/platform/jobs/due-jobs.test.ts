@@ -17,13 +17,19 @@ interface Query {
   readonly values: unknown[]
 }
 
+/** Of the engine, for jobs that are due. */
 const isSearch = (query: unknown): query is Query =>
-  typeof query === 'object' && query !== null && 'text' in query && /_private_jobs[^]*skip locked/.test(`${query.text}`)
+  typeof query === 'object' &&
+  query !== null &&
+  'text' in query &&
+  typeof query.text === 'string' &&
+  /_private_jobs[^]*skip locked/.test(query.text)
 
 it('are found without a look at those that are due later', async () => {
-  const { stop, ...address } = await startMigratedPostgres()
-  onTestFinished(() => stop('SIGINT'))
-  const database = { ...address, database: 'postgres' }
+  const postgres = await startMigratedPostgres()
+  onTestFinished(() => postgres.stop('SIGINT'))
+  const { host, port, user, password } = postgres
+  const database = { host, port, user, password, database: 'postgres' }
   const lock = await ProcessLock.take(database)
   onTestFinished(() => lock.release())
   const query = vi.spyOn(Client.prototype, 'query')

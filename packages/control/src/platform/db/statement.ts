@@ -4,7 +4,7 @@ import type pg from 'pg'
 /** Runs a statement: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.Pool, 'query'> | Pick<pg.ClientBase, 'query'>
 
-/** A named statement, prepared once per connection. A call returns its rows. */
+/** A statement. A call returns its rows. */
 export interface Statement<Row, Values extends readonly unknown[]> {
   (on: Queryable, ...values: Values): Promise<Row[]>
   readonly statementName: string
@@ -19,14 +19,20 @@ export interface Statement<Row, Values extends readonly unknown[]> {
  *
  * @param notNull nullable columns of which the text returns no null, for example because of its `where`. PostgreSQL
  * does not say so, and no test checks it.
+ * @param isPlannedAnew Otherwise each connection plans the statement once, for whatever number of values. Plan one anew
+ * that gets many values at once or one: its plan depends on their number, and on how the tables have grown since.
  */
 export function statement<Row, Values extends readonly unknown[]>(
   statementName: string,
   text: string,
-  { notNull = [] }: { readonly notNull?: readonly (keyof Row & string)[] } = {},
+  {
+    notNull = [],
+    isPlannedAnew = false,
+  }: { readonly notNull?: readonly (keyof Row & string)[]; readonly isPlannedAnew?: boolean } = {},
 ): Statement<Row, Values> {
   const run = async (on: Queryable, ...values: Values): Promise<Row[]> => {
-    const query = () => (on as pg.Pool).query({ name: statementName, text, values: [...values] })
+    const prepared = isPlannedAnew ? {} : { name: statementName }
+    const query = () => (on as pg.Pool).query({ ...prepared, text, values: [...values] })
     return (await traceStatement(statementName, query)).rows as Row[]
   }
   return Object.assign(run, { statementName, text, notNull })

@@ -24,6 +24,7 @@ export const openMeters = statement<never, [sandboxes: string]>(
 export const lockMeters = statement<{ id: string }, [ids: readonly string[]]>(
   'lock-meters',
   'select id from meters where id = any($1) order by id for update',
+  { isPlannedAnew: true },
 )
 
 /**
@@ -59,36 +60,37 @@ export const postCharges = statement<never, [meterIds: readonly string[], ats: r
   `with new as (
      select meter_id, min(at) as at from unnest($1::uuid[], $2::timestamptz[]) as t (meter_id, at) group by meter_id
    ), first as (
-     select new.meter_id, coalesce((
-       select max(t.at) from meter_transitions t where t.meter_id = new.meter_id and t.at < new.at), new.at) as at from new
+     select new.meter_id, m.workspace_id, coalesce((
+       select max(t.at) from meter_transitions t where t.meter_id = new.meter_id and t.at < new.at), new.at) as at
+     from new join meters m on m.id = new.meter_id
    ), span as materialized (
-     select t.meter_id, t.at as began_at, lead(t.at) over of_meter as ended_at, t.state, t.cpu, t.micro_usd_per_month
+     select t.meter_id, first.workspace_id, t.at as began_at, lead(t.at) over of_meter as ended_at, t.state, t.cpu,
+       t.micro_usd_per_month
      from first join meter_transitions t on t.meter_id = first.meter_id and t.at >= first.at
      window of_meter as (partition by t.meter_id order by t.at)
    ), due as (
-     select meter_id, began_at, day::date as day, state, seconds, seconds * cpu as cpu_seconds,
+     select meter_id, workspace_id, began_at, day::date as day, state, seconds, seconds * cpu as cpu_seconds,
        round(seconds * micro_usd_per_month / ${PRICE_MONTH_SECONDS}.0)::bigint as micro_usd
      from span,
        generate_series(date_trunc('day', began_at at time zone 'UTC'), ended_at at time zone 'UTC', '1 day') as day,
        lateral (select ${SECONDS(`greatest(began_at at time zone 'UTC', day)`, `least(ended_at at time zone 'UTC', day + interval '1 day')`)} as seconds) s
      where ended_at is not null and state <> 'ended' and seconds > 0
    ), posted as (
-     select l.meter_id, l.began_at, l.day, max(l.revision) as revision, sum(l.seconds) as seconds,
-       sum(l.cpu_seconds) as cpu_seconds, sum(l.micro_usd) as micro_usd
+     select l.meter_id, l.workspace_id, l.began_at, l.day, l.state, max(l.revision) as revision,
+       sum(l.seconds) as seconds, sum(l.cpu_seconds) as cpu_seconds, sum(l.micro_usd) as micro_usd
      from first join ledger l on l.meter_id = first.meter_id and l.began_at >= first.at
-     group by l.meter_id, l.began_at, l.day
+     group by l.meter_id, l.workspace_id, l.began_at, l.day, l.state
    ), owed as (
-     select meter_id, began_at, day, coalesce(p.revision + 1, 0) as revision,
+     select meter_id, began_at, day, coalesce(d.workspace_id, p.workspace_id) as workspace_id,
+       coalesce(d.state, p.state) as state, coalesce(p.revision + 1, 0) as revision,
        coalesce(d.seconds, 0) - coalesce(p.seconds, 0) as seconds,
        coalesce(d.cpu_seconds, 0) - coalesce(p.cpu_seconds, 0) as cpu_seconds,
        coalesce(d.micro_usd, 0) - coalesce(p.micro_usd, 0) as micro_usd
      from due d full join posted p using (meter_id, began_at, day)
    ), added as (
      insert into ledger (meter_id, began_at, day, revision, workspace_id, state, seconds, cpu_seconds, micro_usd)
-     select o.meter_id, o.began_at, o.day, o.revision, m.workspace_id, t.state, o.seconds, o.cpu_seconds, o.micro_usd
-     from owed o join meters m on m.id = o.meter_id
-     join meter_transitions t on t.meter_id = o.meter_id and t.at = o.began_at
-     where o.seconds <> 0 or o.micro_usd <> 0
+     select meter_id, began_at, day, revision, workspace_id, state, seconds, cpu_seconds, micro_usd
+     from owed where seconds <> 0 or micro_usd <> 0
      returning workspace_id, day, micro_usd, cpu_seconds
    ), latest as (
      update meters set state = t.state, since = t.began_at, micro_usd_per_month = t.micro_usd_per_month
@@ -99,6 +101,7 @@ export const postCharges = statement<never, [meterIds: readonly string[], ats: r
    group by workspace_id, month order by workspace_id, month
    on conflict (workspace_id, month) do update
      set micro_usd = u.micro_usd + excluded.micro_usd, cpu_seconds = u.cpu_seconds + excluded.cpu_seconds`,
+  { isPlannedAnew: true },
 )
 
 /**

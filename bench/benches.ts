@@ -130,6 +130,7 @@ export const benches: readonly Bench[] = [
   {
     names: [
       'place_1000_hosts_ms',
+      'bare_commits_1000_hosts_ms',
       'list_100000_ms',
       'records_projected_per_s',
       'control_fleet_mib',

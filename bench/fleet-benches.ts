@@ -39,7 +39,7 @@ export async function fleetOf1000(): Promise<Figures> {
   })
 }
 
-/** Each host has the VMs that the rows of the workspace name. */
+/** Each host has the VMs that the rows of the workspace name. They have been metered for an hour. */
 async function addSandboxes({ agents, pool, workspace }: PretendedFleet): Promise<void> {
   for (const { state } of agents) {
     const ids = Array.from({ length: SANDBOXES_PER_HOST }, () => randomUUID())
@@ -52,6 +52,14 @@ async function addSandboxes({ agents, pool, workspace }: PretendedFleet): Promis
       [workspace.id, state.agentId, ids],
     )
   }
+  await pool.query(
+    `insert into meters (id, kind, workspace_id, template, cpu, memory_mib, state, since)
+     select id, 'sandbox', workspace_id, template, cpu, memory_mb, 'running', now() - interval '1 hour' from sandboxes`,
+  )
+  await pool.query(
+    `insert into meter_transitions (meter_id, at, state, cpu, micro_usd_per_month)
+     select id, since, state, cpu, micro_usd_per_month from meters`,
+  )
   await pool.query('analyze')
 }
 

@@ -88,7 +88,7 @@ static uint64_t size_of(int fd)
 	return (uint64_t)file.st_size;
 }
 
-/* Returns NULL, or what is wrong with the list. */
+/* Maps the list of runs in the file. The caller gets NULL, or a message that says why the file is no such list. */
 static const char *open_runs(int fd, const struct run **runs, uint64_t *count)
 {
 	uint64_t bytes = size_of(fd);
@@ -123,7 +123,7 @@ const struct run *read_runs(int fd, uint64_t *count)
 	return runs;
 }
 
-/* Returns NULL, or what is wrong. */
+/* Compares the runs with the memory and the file of pages. The caller gets NULL, or a message that names the fault. */
 static const char *check_runs(const struct run *runs, uint64_t count, int pages_fd)
 {
 	uint64_t pages_bytes = size_of(pages_fd), offset = 0, last_end = 0;

@@ -39,8 +39,8 @@ const struct run *read_runs(int fd, uint64_t *count);
 typedef void visitor(const struct run *run, int pages_fd, uint64_t offset);
 
 /*
- * Visits the runs of a layer. Returns NULL, or what is wrong with the layer: its list is none, a run does not fit the memory, or the runs do
- * not name all pages of the file. No run is visited then.
+ * Calls the visitor for each run of a layer. The caller gets NULL, or a message that names the fault of the layer: its list cannot be read, a
+ * run does not fit the memory, or the runs do not name all pages of the file. A faulty layer gets no visit at all.
  */
 const char *visit_layer(int pages_fd, int runs_fd, visitor *visit, uint64_t *count);
 

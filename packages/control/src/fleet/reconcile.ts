@@ -17,7 +17,7 @@ import { adoptStatus, failOrphan, type ReconcileRow, removeAbandoned, rowsOfAgen
 
 /** Milliseconds for the rows to catch up with the agent's list. */
 const CATCH_UP_MS = 10_000
-/** Between the first two looks at the rows. Each further pause is twice as long, up to the second number. */
+/** Milliseconds between the first two looks at the rows. Each further pause is twice as long, up to the longest. */
 const CATCH_UP_LOOK_MS = { first: 20, longest: 500 } as const
 
 export interface Reconciliation {

@@ -19,8 +19,8 @@ export interface Statement<Row, Values extends readonly unknown[]> {
  *
  * @param notNull nullable columns of which the text returns no null, for example because of its `where`. PostgreSQL
  * does not say so, and no test checks it.
- * @param isPlannedAnew Otherwise each connection plans the statement once, for whatever number of values. Plan one anew
- * that gets many values at once or one: its plan depends on their number, and on how the tables have grown since.
+ * @param isPlannedAnew whether PostgreSQL plans each call. By default, each connection keeps the plan of its first calls.
+ * Set it for a statement that gets one value or many: the best plan depends on their number and on the size of the tables.
  */
 export function statement<Row, Values extends readonly unknown[]>(
   statementName: string,

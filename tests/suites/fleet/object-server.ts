@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { randomBytes } from 'node:crypto'
@@ -69,18 +69,22 @@ export class ObjectServer implements Companion {
       begin: async () => (front.delayMs = LATE_MS),
       heal: async () => (front.delayMs = 0),
     }
+    const other = join(folder, OTHER)
     const wrongBucket: Fault = {
       name: 'without the bucket',
       begin: async () => {
         // A server that is receiving an object makes the folder of the bucket again.
         await program.end()
-        await rename(bucket, join(folder, OTHER))
+        await rename(bucket, other)
         program.start()
       },
-      // Something may have made it again.
       heal: async () => {
-        if (existsSync(bucket)) throw new Error('something has made the bucket')
-        await rename(join(folder, OTHER), bucket)
+        await program.end()
+        // The server makes the folder, too, when an upload in parts is completed.
+        if (existsSync(bucket)) await cp(bucket, other, { recursive: true })
+        await rm(bucket, { recursive: true, force: true })
+        await rename(other, bucket)
+        program.start()
       },
     }
     const damaged: Fault = { name: 'damaged objects', begin: () => this.#flip(), heal: () => this.#flip() }

@@ -1,5 +1,5 @@
 import { digest, hostCpu, stateOptions, type MachineInputs } from './machine-fingerprint.ts'
-import { BOOT_DISK, bootArguments, machineArguments, type Machine } from './machine.ts'
+import { BOOT_DISK, machineArguments, type Machine } from './machine.ts'
 import { EMPTY_DEVICES } from './volume-devices.ts'
 
 /** The layout of all machines with this form of fingerprint. */
@@ -18,9 +18,17 @@ export async function earlierMachineFingerprint({ qemu, machine }: MachineInputs
     layout: LAYOUT,
     qemu: [qemu.version, qemu.build],
     machine: earlier,
-    boot: bootArguments({ ...machine, hasFixedAddresses: false }, 'vmlinuz', 'initramfs'),
+    boot: earlierBoot(machine),
     cpu: machine.accelerator === 'kvm' ? await hostCpu(['model name', 'stepping', 'microcode', 'flags']) : null,
   })
+}
+
+/** The options of a cold boot of that time. They must never change. */
+function earlierBoot({ accelerator, tscKhz, kvm }: Machine): string[] {
+  const clock = accelerator === 'tcg' ? [`tsc_early_khz=${tscKhz}`, 'tsc=reliable'] : []
+  const always = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', 'rcutree.kthread_prio=99']
+  const parameters = [...always, ...clock, ...(kvm?.kernelParameters ?? [])]
+  return ['-kernel', 'vmlinuz', '-initrd', 'initramfs', '-append', parameters.join(' ')]
 }
 
 /** The command line of that time. It must never change. */

@@ -181,6 +181,15 @@ export function machineArguments(
   ].flat()
 }
 
+/**
+ * What a guest's kernel does without, because it would do it for each page, each file or several times a second, and one
+ * tenant owns the whole guest (docs/adr/0068-guest-kernel.md):
+ *  - clearing memory that it allocates and then fills;
+ *  - security modules that Debian enables and no guest configures;
+ *  - pressure figures, and a watchdog that wakes an idle CPU.
+ */
+const LEAN = ['init_on_alloc=0', 'lsm=landlock,yama', 'psi=0', 'nowatchdog']
+
 /** The options of a cold boot. With `reboot=t` and `-no-reboot`, QEMU ends when the guest restarts or panics. */
 export function bootArguments(machine: Machine, kernel: string, initramfs: string): string[] {
   const clock = machine.accelerator === 'tcg' ? [`tsc_early_khz=${machine.tscKhz}`, 'tsc=reliable'] : []
@@ -189,7 +198,7 @@ export function bootArguments(machine: Machine, kernel: string, initramfs: strin
   const hold = 'rcutree.kthread_prio=99'
   const addresses = machine.hasFixedAddresses === true ? ['norandmaps'] : []
   const extra = [...clock, ...addresses, ...(machine.kvm?.kernelParameters ?? [])]
-  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', hold, ...extra]
+  const parameters = ['console=ttyS0', 'reboot=t', 'panic=-1', 'quiet', 'mitigations=off', ...LEAN, hold, ...extra]
   return ['-kernel', kernel, '-initrd', initramfs, '-append', parameters.join(' ')]
 }
 

@@ -16,9 +16,8 @@ import { call, eventually, Harness, type RunningControl, type Tenant, type TestS
 import { startPostgres, type TestPostgres } from './postgres.ts'
 
 export const SEGMENTS = [1, 2, 3].map((n) => `00000001000000000000000${n}`)
-/** The last transaction that the server has replayed, by its own word. */
+/** The last transaction that the server has replayed, by its own word: its clock is ahead. */
 const LAST = '2036-11-27 00:14:25.123456+00\n'
-export const UNTIL = '2036-11-27T00:14:25.123Z'
 /** Where a recovery ended: within the second segment, and at the end of the third. */
 export const HISTORY = '1\t0/800060\tno recovery target specified\n'
 export const WHOLE_HISTORY = '1\t0/1000000\tno recovery target specified\n'
@@ -211,6 +210,13 @@ export class DatabaseToLose {
     if (snapshot !== undefined) this.other.state.snapshots.set(id, snapshot)
     await this.harness.pool.query('update snapshots set agent_id = $1 where id = $2', [this.other.state.agentId, id])
     return id
+  }
+
+  /** Lets control have been told of the files of the archive in a minute, which is after the backup. @returns the time */
+  async toldInAMinute(): Promise<string> {
+    const at = new Date(Date.now() + 60_000).toISOString()
+    await this.harness.pool.query('update stored_segments set recorded_at = $1', [at])
+    return at
   }
 
   /** A backup that its own host and the object store have. @param secondsAgo when it was taken */

@@ -534,7 +534,7 @@ export type Of_kinds_databases_recovery_statements = [
   Assert<Agreement<typeof kinds_databases_recovery_statements.insertRecovery, { "id": string }, [string, string, string]>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.openRecoveries, { "id": string; "workspace_id": string; "size": string; "secrets": Buffer; "idle_timeout_seconds": number; "always_on": boolean; "disk_mb": number; "move_id": string; "from_agent": string; "to_agent": string; "backup_id": string; "taken_at": Date; "created_at": Date; "backup_secrets": Buffer; "egress": string; "has_newer": Computed<boolean> }, []>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.endPointlessRecoveries, {  }, []>>,
-  Assert<Agreement<typeof kinds_databases_recovery_statements.neededSegments, { "name": string; "taken_at": Date }, [string, string | Date]>>,
+  Assert<Agreement<typeof kinds_databases_recovery_statements.neededSegments, { "name": string; "taken_at": Date; "recorded_at": Date }, [string, string | Date]>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.takeOver, { "id": string }, [string, string, string, number, string | Date]>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.countLost, { "status": Computed<string>; "count": Computed<number> }, []>>,
   Assert<Agreement<typeof kinds_databases_recovery_statements.databaseForEdges, { "is_coming_back": Computed<boolean> }, [string]>>,

@@ -18,7 +18,7 @@ import { NEVER } from './patch-database.ts'
 import { neededSince } from './prune-archive.ts'
 import { recover } from './recover.ts'
 import { openSecrets } from './model/secrets.ts'
-import { neededSegments, type Recovery, takeOver } from './recovery-statements.ts'
+import { type NeededSegment, neededSegments, type Recovery, takeOver } from './recovery-statements.ts'
 import { hasReadAll, replayedUntil } from './replayed-until.ts'
 import { sendStored } from './send-stored.ts'
 
@@ -61,12 +61,13 @@ async function bringBack(run: Run): Promise<void> {
   if (await isThere(agent, subject)) throw new Error('an earlier run was interrupted')
   await bringBackup(run)
   await create(run, agent)
-  const names = await sendArchive(run, agent)
+  const files = await sendArchive(run, agent)
   const made = { id: recovery.id, workspace_id: recovery.workspace_id, agent_id: recovery.to_agent } as const
   const said = (await recover(control, made, recovery.id, 'end', subject.requestId)).trim().split('\n')
   const [history = '', last = ''] = said.toReversed()
-  const until = replayedUntil(last, recovery.created_at)
+  const until = replayedUntil(last, recovery.created_at, files)
   // What is behind a gap in the archive is in the newer backup only.
+  const names = files.map(({ name }) => name)
   if (recovery.has_newer && !hasReadAll(names, history))
     throw new Error('the archive has a gap between this backup and a newer one')
   const formerly = {
@@ -126,12 +127,12 @@ async function create({ control, recovery, subject }: Run, agent: AgentClient): 
 }
 
 /** @returns the files that the new archive of the database has now */
-async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient): Promise<string[]> {
+async function sendArchive({ control, recovery, subject, signal }: Run, agent: AgentClient): Promise<NeededSegment[]> {
   const { database, storedSegments: store } = control
   if (store === null) throw new Error('there is no object store any more')
   const segments = await neededSegments(database.pool, recovery.id, neededSince(recovery))
   await sendStored(store, segments, recovery.id, { agent, subject }, signal)
-  return segments.map(({ name }) => name)
+  return segments
 }
 
 /** The point of truth. */

@@ -137,10 +137,18 @@ export const endPointlessRecoveries = statement<never, []>(
      where d.id = m.sandbox_id and d.status = 'ready')`,
 )
 
+export interface NeededSegment {
+  readonly name: string
+  /** By the clock of the host that took it. */
+  readonly taken_at: Date
+  /** When control was told of it. */
+  readonly recorded_at: Date
+}
+
 /** Files of the archive that are in the object store and may be needed. */
-export const neededSegments = statement<{ name: string; taken_at: Date }, [id: string, since: Date]>(
+export const neededSegments = statement<NeededSegment, [id: string, since: Date]>(
   'needed-segments',
-  `select name, taken_at from stored_segments
+  `select name, taken_at, recorded_at from stored_segments
    where archive_id = $1 and state = 'stored' and (taken_at >= $2 or name like '%.history') order by name`,
 )
 

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { copySettings } from '../../test/copy-settings.ts'
-import { DatabaseToLose, RecoveredServer, SEGMENTS, UNTIL } from '../../test/database-to-lose.ts'
+import { DatabaseToLose, RecoveredServer, SEGMENTS } from '../../test/database-to-lose.ts'
 import { call, eventually } from '../../test/harness.ts'
 import { holdStep } from '../../test/hold-step.ts'
 
@@ -23,6 +23,7 @@ describe('a database whose host was removed', () => {
 
   it('comes back from its backup and its stored archive, with its id and its credentials', async () => {
     const backup = await lost.backUp()
+    const until = await lost.toldInAMinute()
     const before = (await ask('GET')).body
     const created: object[] = []
     lost.other.onCreate = async (_id, body) => {
@@ -37,7 +38,7 @@ describe('a database whose host was removed', () => {
       id: lost.id,
       status: 'running',
       connection_url: url,
-      recovered_until: UNTIL,
+      recovered_until: until,
     })
     expect(created).toMatchObject([{ id: lost.id, snapshot_id: backup, without_memory: true, visibility: 'private' }])
     expect([...(lost.other.state.archives.get(lost.id)?.keys() ?? [])]).toEqual(SEGMENTS)
@@ -50,7 +51,7 @@ describe('a database whose host was removed', () => {
       'database.recovered',
     ])
     const [from, to] = [lost.home, lost.other].map(({ state }) => state.agentId)
-    expect(rows).toEqual([{ details: { from, to, backup, until: UNTIL } }])
+    expect(rows).toEqual([{ details: { from, to, backup, until } }])
     // A new backup is made soon, and the old host would remove what it has.
     await eventually(async () => (await ask('GET', '/backups')).body.length === 2)
     const removed = await lost.harness.pool.query('select from removed_objects where id = $1 and agent_id = $2', [

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { hasReadAll, replayedUntil } from './replayed-until.ts'
 
 const SINCE = new Date('2026-11-27T00:10:00Z')
-const until = (time: string) => replayedUntil(time, SINCE).toISOString()
+const TOLD = ['2026-11-27T00:13:00Z', '2026-11-27T00:15:00Z'].map((at) => ({ recorded_at: new Date(at) }))
+const until = (time: string, files = TOLD) => replayedUntil(time, SINCE, files).toISOString()
 
 describe('the end of a recovery', () => {
   it('is the time of the last transaction', () => {
@@ -12,8 +13,13 @@ describe('the end of a recovery', () => {
     ])
   })
 
-  it('is never before that of the backup, also without a transaction', () => {
-    expect([until(''), until('2026-11-27 00:01:00+00')]).toEqual([SINCE.toISOString(), SINCE.toISOString()])
+  it('is never after control was told of the last file, because the clock of the server may have been ahead', () => {
+    expect(until('2026-11-27 00:15:30+00')).toBe('2026-11-27T00:15:00.000Z')
+  })
+
+  it('is never before that of the backup, also without a transaction or a file', () => {
+    const early = [until(''), until('2026-11-27 00:01:00+00'), until('2026-11-27 00:14:25+00', [])]
+    expect(early).toEqual(Array(3).fill(SINCE.toISOString()))
   })
 
   it('is never guessed', () => {

@@ -1,14 +1,12 @@
 import { putArchived } from '../../fleet/archive-calls.ts'
 import type { ArchivePlace } from '../../fleet/copy-archive.ts'
-import { neededSegments } from './recovery-statements.ts'
+import type { NeededSegment } from './recovery-statements.ts'
 import type { StoredSegments } from './stored-archives/stored-segments.ts'
 
 /** The object store lacks a file that it should have, or cannot be read. */
 export class NotStored extends Error {
   override readonly name = 'NotStored'
 }
-
-type Needed = Awaited<ReturnType<typeof neededSegments>>
 
 /**
  * Sends files of a database's archive from the object store to the archive of a sandbox. Repeatable.
@@ -17,7 +15,7 @@ type Needed = Awaited<ReturnType<typeof neededSegments>>
  */
 export async function sendStored(
   store: StoredSegments,
-  segments: Needed,
+  segments: readonly NeededSegment[],
   databaseId: string,
   { agent, subject }: ArchivePlace,
   signal: AbortSignal,

@@ -101,6 +101,7 @@ describe('migrate', () => {
       '0084-templates-on-hosts',
       '0085-authority-rotation',
       '0086-due-jobs',
+      '0087-recorded-segments',
     ])
   })
 

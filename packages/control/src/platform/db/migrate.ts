@@ -65,6 +65,7 @@ import * as artifacts from './migrations/0083-artifacts.ts'
 import * as templatesOnHosts from './migrations/0084-templates-on-hosts.ts'
 import * as authorityRotation from './migrations/0085-authority-rotation.ts'
 import * as dueJobs from './migrations/0086-due-jobs.ts'
+import * as recordedSegments from './migrations/0087-recorded-segments.ts'
 
 const QUIET = new Logger(() => () => undefined)
 
@@ -134,6 +135,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '0084-templates-on-hosts': templatesOnHosts,
   '0085-authority-rotation': authorityRotation,
   '0086-due-jobs': dueJobs,
+  '0087-recorded-segments': recordedSegments,
 }
 
 /**

@@ -1143,6 +1143,7 @@ create table "stored_segments" (
   taken_at timestamp(3) with time zone not null,
   state text not null default 'storing'::text,
   reason text,
+  recorded_at timestamp(3) with time zone not null default now(),
   constraint stored_segments_check CHECK (((state = 'dropped'::text) = (reason IS NOT NULL))),
   constraint stored_segments_state_check CHECK ((state = ANY (ARRAY['storing'::text, 'stored'::text, 'dropped'::text]))),
   constraint stored_segments_archive_id_fkey FOREIGN KEY (archive_id) REFERENCES stored_archives(id),

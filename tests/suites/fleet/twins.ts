@@ -1,4 +1,5 @@
 /** Sandboxes that run on two hosts. */
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { standsStill } from '@offshoot/agent/test/process-state'
@@ -24,13 +25,21 @@ export async function watchForTwins(fleet: Fleet, onTwin: (text: string) => void
 }
 
 async function twins(fleet: Fleet, madeAtTicks: ReadonlyMap<string, number>): Promise<string[]> {
-  // A database stands still from the end of its host's lease until it is ended.
-  const machines = (await runningOn(fleet)).filter(({ process: { pid } }) => !standsStill(pid))
+  // A database stands still from the end of its host's lease until it is ended. Its launcher outlives it for a moment.
+  const machines = (await runningOn(fleet)).filter(({ process: { pid } }) => isQemu(pid) && !standsStill(pid))
   const byId = Map.groupBy(machines, ({ id }) => id)
   return [...byId].flatMap(([id, those]) => {
     const isLater = those.some(({ process }) => process.startTicks > (madeAtTicks.get(id) ?? Infinity))
     return new Set(those.map(({ host }) => host)).size > 1 && isLater ? [id] : []
   })
+}
+
+function isQemu(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'latin1').startsWith('qemu-system')
+  } catch {
+    return false
+  }
 }
 
 async function madeSandboxes(fleet: Fleet): Promise<string[]> {

@@ -225,6 +225,7 @@ export class AgentDirectory {
         await failSandboxesOf(
           client,
           retired.map(({ id }) => id),
+          0,
         )
       for (const { id } of retired) await leaveArtifacts(client, id)
       for (const { storeOffer } of this.#kinds) await storeOffer?.(client, info)

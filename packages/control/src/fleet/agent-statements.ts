@@ -100,11 +100,18 @@ export const retireAgent = statement<{ id: string }, [id: string, reason: string
    select id from retired`,
 )
 
-/** Those with a stored copy stay as they are: another host takes them over. */
-export const failSandboxesOf = statement<{ id: string }, [agentIds: readonly string[]]>(
+/** More than the number of any record. */
+export const AFTER_EVERY_RECORD = Number.MAX_SAFE_INTEGER
+
+/**
+ * Those with a stored copy stay as they are: another host takes them over.
+ * @param untilSeq records and answers of the agents up to this number do not count any more, also if they arrive late
+ */
+export const failSandboxesOf = statement<{ id: string }, [agentIds: readonly string[], untilSeq: number]>(
   'fail-sandboxes-of',
   `with failed as (
-     update sandboxes s set status = 'failed' where s.agent_id = any($1) and s.status <> 'failed'
+     update sandboxes s set status = 'failed', last_event_seq = greatest(s.last_event_seq, $2)
+     where s.agent_id = any($1) and s.status <> 'failed'
        and not exists (select from sandbox_copies c where c.sandbox_id = s.id and c.state = 'stored')
      returning s.id, s.workspace_id, s.managed_by
    ) ${tellOrphaned('the host of the VM was removed')}`,

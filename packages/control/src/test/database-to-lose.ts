@@ -253,7 +253,7 @@ export class DatabaseToLose {
     const { home, harness } = this
     await home.kill()
     await retireAgent(harness.pool, home.state.agentId, reason)
-    await failSandboxesOf(harness.pool, [home.state.agentId])
+    await failSandboxesOf(harness.pool, [home.state.agentId], 0)
     await this.wake()
   }
 }

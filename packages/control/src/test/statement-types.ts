@@ -96,7 +96,7 @@ export type Of_fleet_agent_statements = [
   Assert<Agreement<typeof fleet_agent_statements.forgetSequence, {  }, [string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireOthers, { "id": string }, [string, string]>>,
   Assert<Agreement<typeof fleet_agent_statements.retireAgent, { "id": string }, [string, string]>>,
-  Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, { "id": string }, [readonly string[]]>>,
+  Assert<Agreement<typeof fleet_agent_statements.failSandboxesOf, { "id": string }, [readonly string[], number]>>,
   Assert<Agreement<typeof fleet_agent_statements.retiredAgent, { "id": string }, [string]>>,
 ]
 

@@ -212,7 +212,7 @@ describe('an app whose host is lost', () => {
     await host.kill()
     await world.age()
     await retireAgent(world.harness.pool, host.id, null)
-    await failSandboxesOf(world.harness.pool, [host.id])
+    await failSandboxesOf(world.harness.pool, [host.id], 0)
     expect(await world.leaves(app, host)).toBe(other)
     expect((await world.deploymentsOf(app))[0]).toMatchObject({ cause: 'host_lost', from_agent: host.id })
   })

@@ -9,6 +9,8 @@ import { CertificateAuthority, makeAuthority } from '@offshoot/kit/x509/certific
 import { SignJWT } from 'jose'
 import { request as undiciRequest } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { adoptStatus } from '../../../fleet/reconcile-statements.ts'
+import { applyStatus, applyStatuses } from '../../../fleet/record-statements.ts'
 import { FakeAgent } from '../../../test/fake-agent.ts'
 import { FakeAgentState } from '../../../test/fake-agent-state.ts'
 import { call, eventually, Harness, type RunningControl, type Tenant } from '../../../test/harness.ts'
@@ -199,6 +201,12 @@ describe('a host that joins', () => {
       expect((await remove('?reason=its%20disk%20died')).status).toBe(204)
       await eventually(() => control.control.fleet.byId(body.host_id) === undefined)
       const path = `/v1/sandboxes/${made.body.id}`
+      expect((await call(control.url, 'GET', path, { token: alice.key })).body.status).toBe('failed')
+      // What was under way when the host was removed ends later.
+      const late = { id: made.body.id, agent_id: body.host_id, seq: 99, status: 'running' }
+      await adoptStatus(harness.pool, late.id, late.agent_id, late.seq, late.status, late.seq)
+      await applyStatus(harness.pool, late.id, late.agent_id, late.seq, late.status, null, null, null)
+      await applyStatuses(harness.pool, JSON.stringify([late]))
       expect((await call(control.url, 'GET', path, { token: alice.key })).body.status).toBe('failed')
       const told = await call(control.url, 'GET', '/v1/events?type=recover.orphaned', { token: alice.key })
       expect(told.body).toMatchObject([{ sandbox_id: made.body.id, message: 'the host of the VM was removed' }])

@@ -2,7 +2,7 @@ import { ApiError } from '@offshoot/contract/errors'
 import { removeHostQuery } from '@offshoot/contract/host'
 import { isUuid } from '@offshoot/contract/ids'
 import type { FastifyInstance } from 'fastify'
-import { failSandboxesOf, retireAgent } from '../../../fleet/agent-statements.ts'
+import { AFTER_EVERY_RECORD, failSandboxesOf, retireAgent } from '../../../fleet/agent-statements.ts'
 import { objectsOfHost, removeJoinedHost } from '../../../fleet/host-statements.ts'
 import { leaveArtifacts } from '../../../fleet/artifact-host-statements.ts'
 import { actorOf } from '../../../platform/audit/actor.ts'
@@ -42,7 +42,8 @@ export function removeHost(app: FastifyInstance, { database, joinedHosts }: Orgs
         await leaveArtifacts(client, id)
         const [objects] = await objectsOfHost(client, id)
         if (reason === undefined) refuseUnlessEmpty(objects)
-        await failSandboxesOf(client, [id])
+        // A reconciliation of the host may be under way, and has a list in which they run.
+        await failSandboxesOf(client, [id], AFTER_EVERY_RECORD)
         const details = { url: removed.url, ...objects, ...(reason !== undefined && { reason }) }
         const event = { workspaceId: null, action: 'host.removed', target: id, details } as const
         await recordAuditEvent(client, actorOf(request), event)

@@ -20,12 +20,17 @@ export interface BaselineBoot {
   readonly diskMib: number
   readonly memoryMib: number
   readonly volumes?: readonly VolumeDevice[]
+  /** QEMU emulates the guest and counts its instructions: its clock shows a nanosecond for each. */
+  readonly isCounted?: boolean
 }
+
+/** The frequency of the counter in a guest whose instructions are counted. */
+const COUNTED_KHZ = 1_000_000
 
 /** Boots a VM of the service's kind without the service, and ends it after `use`. */
 export async function bootBaseline<T>(
   { dataDir }: Offshoot,
-  { folder, rootfs, diskMib, memoryMib, volumes = [] }: BaselineBoot,
+  { folder, rootfs, diskMib, memoryMib, volumes = [], isCounted = false }: BaselineBoot,
   use: (link: GuestLink) => Promise<T>,
 ): Promise<T> {
   const deadline = Deadline.after(BOOT_MS, 'boot by hand')
@@ -33,13 +38,15 @@ export async function bootBaseline<T>(
     accelerator: 'kvm' | 'tcg'
     tsc_khz: number
   }
-  const { accelerator, tsc_khz: tscKhz } = probed
+  const accelerator = isCounted ? 'tcg' : probed.accelerator
+  const tscKhz = isCounted ? COUNTED_KHZ : probed.tsc_khz
   const machine = { accelerator, tscKhz, vcpus: 1, memoryMib, network: 'user' } as const
   await mkdir(folder)
   await createLayer(join(folder, DISK), { path: rootfs, format: 'raw', bytes: diskMib * MIB }, deadline)
   const [qemu, ...ofQemu] = await qemuByHand()
   const args = [
     ...ofQemu,
+    ...(isCounted ? ['-icount', 'shift=0,sleep=off'] : []),
     ...machineArguments(machine, { path: join(folder, 'memory'), isShared: true }, BOOT_DISK, volumes),
     ...bootArguments(machine, join(imagesDir, 'vmlinuz'), join(imagesDir, 'initramfs.cpio.gz')),
   ]

@@ -32,6 +32,7 @@ import {
 import { forkApp } from './fork-app-bench.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
 import { preview, previewWake } from './preview-benches.ts'
+import { guestWork } from './guest-work-bench.ts'
 import { proxyRate } from './proxy-rate-bench.ts'
 import { burst, createAndDelete, execTrue, memoryPrivate } from './sandbox-benches.ts'
 import { cliExec, cliFirstPrompt, cliHelp } from './cli-benches.ts'
@@ -74,6 +75,16 @@ export const benches: readonly Bench[] = [
   { names: ['net_setup_ms'], run: networkSetup },
   { names: ['guest_http_get'], run: guestHttpGet },
   { names: ['exec_true'], run: execTrue },
+  {
+    names: [
+      'guest_work_true',
+      'guest_work_node_v',
+      'guest_work_python',
+      'guest_work_pipes_mib',
+      'guest_work_small_file',
+    ],
+    run: guestWork,
+  },
   { names: ['memory_private_mib'], run: memoryPrivate },
   { names: ['memory_private_pool_mib'], run: idleCopies },
   { names: ['burst50'], run: burst, withinMs: 2 * BENCH_MS },

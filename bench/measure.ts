@@ -1,6 +1,6 @@
 /** One figure as printed and as stored in bench/results/latest.json. */
 export interface Figure {
-  readonly unit: 'ms' | 'us' | 's' | 'KiB' | 'MiB' | 'MiB/s' | '1/s' | 'of 10' | '% of a CPU'
+  readonly unit: 'ms' | 'us' | 's' | 'KiB' | 'MiB' | 'MiB/s' | '1/s' | 'of 10' | '% of a CPU' | 'million'
   readonly n: number
   readonly p50: number
   readonly p95: number

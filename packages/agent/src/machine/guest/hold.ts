@@ -1,3 +1,4 @@
+import { GuestRequestError } from '@offshoot/guest-link/guest-link-error'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { guestEntropy } from './guest-identity.ts'
 import type { Vm } from '../vm/vm.ts'
@@ -32,11 +33,29 @@ export async function stopVm(vm: Vm, deadline: Deadline): Promise<void> {
 
 /**
  * Continues the CPUs of a VM and releases the guest's processes with the current time. Sends both at once: the release waits
- * in the guest's queue until its CPUs run. For a VM that already runs, only the release has an effect.
+ * in the guest's queue until its CPUs run.
  */
 export async function continueReleased(vm: Vm, deadline: Deadline): Promise<void> {
   const answer = deadline.within(ANSWER_MS, 'release of a guest')
   await Promise.all([vm.qmp.execute('cont', {}, deadline), releaseGuest(vm, answer)])
+}
+
+/**
+ * Releases the processes of a guest that never stood still, if it holds them. If it does not, its clock is left as it is: that
+ * has gone on by itself, and the host's may be wrong just now, or have been put right by a step.
+ */
+export async function releaseIfHeld(vm: Vm, deadline: Deadline): Promise<void> {
+  const answer = deadline.within(ANSWER_MS, 'release of a guest')
+  const link = await vm.link(answer)
+  const isFree = await link.ports.listeners(answer).then(
+    () => true,
+    (error: unknown) => {
+      // A guest that holds its processes refuses the request. One of an earlier version does not know it.
+      if (error instanceof GuestRequestError) return false
+      throw error
+    },
+  )
+  if (!isFree) await releaseGuest(vm, answer)
 }
 
 /** Releases the processes of a restored guest, which keeps its identity. */

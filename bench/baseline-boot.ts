@@ -24,7 +24,7 @@ export interface BaselineBoot {
   readonly isCounted?: boolean
 }
 
-/** The frequency of the counter in a guest whose instructions are counted. */
+/** With `isCounted`, QEMU advances the guest's time-stamp counter once for each instruction, which is a nanosecond. */
 const COUNTED_KHZ = 1_000_000
 
 /** Boots a VM of the service's kind without the service, and ends it after `use`. */

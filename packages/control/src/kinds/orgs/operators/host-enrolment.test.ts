@@ -202,7 +202,7 @@ describe('a host that joins', () => {
       await eventually(() => control.control.fleet.byId(body.host_id) === undefined)
       const path = `/v1/sandboxes/${made.body.id}`
       expect((await call(control.url, 'GET', path, { token: alice.key })).body.status).toBe('failed')
-      // What was under way when the host was removed ends later.
+      // A reconciliation, a request and the follower of the log may have begun before the removal, and write after it.
       const late = { id: made.body.id, agent_id: body.host_id, seq: 99, status: 'running' }
       await adoptStatus(harness.pool, late.id, late.agent_id, late.seq, late.status, late.seq)
       await applyStatus(harness.pool, late.id, late.agent_id, late.seq, late.status, null, null, null)

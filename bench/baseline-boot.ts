@@ -27,6 +27,9 @@ export interface BaselineBoot {
 /** With `isCounted`, QEMU advances the guest's time-stamp counter once for each instruction, which is a nanosecond. */
 const COUNTED_KHZ = 1_000_000
 
+/** The image of the template `base`, and its sizes. */
+export const BASE = { rootfs: join(imagesDir, 'templates/base/rootfs.ext4'), diskMib: 4096, memoryMib: 512 } as const
+
 /** Boots a VM of the service's kind without the service, and ends it after `use`. */
 export async function bootBaseline<T>(
   { dataDir }: Offshoot,

@@ -3,12 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@offshoot/agent/machine/guest/command'
 import type { GuestLink } from '@offshoot/guest-link/link'
-import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
-import { bootBaseline } from './baseline-boot.ts'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { BASE, bootBaseline } from './baseline-boot.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 
-const TEMPLATE = 'base'
-const SIZE = { diskMib: 4096, memoryMib: 512 }
 const COMMAND_MS = 120_000
 
 interface Work {
@@ -38,11 +36,10 @@ const WORK: readonly Work[] = [
  */
 export async function guestWork(offshoot: Offshoot, n = 3): Promise<Record<string, Figure>> {
   const counts = WORK.map((work) => ({ ...work, samples: new Samples() }))
-  const rootfs = join(imagesDir, 'templates', TEMPLATE, 'rootfs.ext4')
   const folder = await mkdtemp(join(tmpdir(), 'guest-work-'))
   try {
     for (const _round of rounds(n, 120_000)) {
-      await bootBaseline(offshoot, { folder: join(folder, 'vm'), rootfs, ...SIZE, isCounted: true }, async (link) => {
+      await bootBaseline(offshoot, { ...BASE, folder: join(folder, 'vm'), isCounted: true }, async (link) => {
         for (const { command, times, samples } of counts) {
           await instructionsOf(link, command)
           samples.add((await instructionsOf(link, command)) / times / 1e6)

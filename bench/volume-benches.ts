@@ -4,17 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { runCommand } from '@offshoot/agent/machine/guest/command'
-import { imagesDir, type Offshoot } from '../tests/setup/offshoot.ts'
-import { bootBaseline } from './baseline-boot.ts'
+import type { Offshoot } from '../tests/setup/offshoot.ts'
+import { BASE, bootBaseline } from './baseline-boot.ts'
 import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 
 const run = promisify(execFile)
 const TEMPLATE = 'base'
 const VOLUME = 'bench'
 const SIZE_MIB = 1024
-/** Sizes of `base`. */
-const DISK_MIB = 4096
-const MEMORY_MIB = 512
 const SEQUENTIAL_MIB = 128
 const SYNCS = 100
 const COMMAND_MS = 60_000
@@ -77,8 +74,7 @@ export async function volumeWrites(offshoot: Offshoot, n = 5): Promise<Record<st
     await truncate(path, SIZE_MIB * 1024 * 1024)
     await run('mke2fs', ['-q', '-F', '-t', 'ext4', path])
     const volumes = [{ place: 0, isReadOnly: false, path, isNew: false }]
-    const rootfs = join(imagesDir, 'templates', TEMPLATE, 'rootfs.ext4')
-    const machine = { folder: join(folder, 'vm'), rootfs, diskMib: DISK_MIB, memoryMib: MEMORY_MIB, volumes }
+    const machine = { ...BASE, folder: join(folder, 'vm'), volumes }
     await withVolume(offshoot, async (body) => {
       const { id } = await offshoot.create({ ...body })
       await bootBaseline(offshoot, machine, async (link) => {

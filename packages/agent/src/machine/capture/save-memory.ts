@@ -10,8 +10,8 @@ const ENTRY_BYTES = 8
 const PAGEMAP_BYTES = 2 * 1024 * 1024
 /** Entries of one comparison: 2 MiB of guest memory. */
 const PART_ENTRIES = 512
-/** Bytes of one write. */
-const BUFFER_BYTES = 4 * 1024 * 1024
+/** Bytes of one write: the buffer stays in the CPU's cache. For larger ones, Linux 6.18 on ext4 takes twice the CPU time. */
+const BUFFER_BYTES = 256 * 1024
 /** Bits in the upper half of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, mapped from a file. */
 const PRESENT_OR_SWAPPED = 0xc000_0000
 const OF_FILE = 0x2000_0000

@@ -1,5 +1,5 @@
 import type { Deadline } from '@offshoot/kit/deadline'
-import { continueReleased, releaseIfHeld, stopVm } from '../../machine/guest/hold.ts'
+import { releaseGuest, releaseIfHeld, stopVm } from '../../machine/guest/hold.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
@@ -17,7 +17,7 @@ export async function settleVm(host: Host, sandbox: Sandbox, vm: Vm, deadline: D
   }
   if (!running) await vm.qmp.execute('cont', {}, deadline)
   // Only the guest knows whether it holds its processes. A busy guest may answer late, so do not wait.
-  const release = running ? releaseIfHeld : continueReleased
+  const release = running ? releaseIfHeld : releaseGuest
   release(vm, deadline).catch((error: unknown) =>
     host.log.warn({ err: error, sandbox_id: sandbox.id }, 'guest not released'),
   )

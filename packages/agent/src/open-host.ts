@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { Archives } from './store/archives/archives.ts'
 import { checkpointMachines } from './machine/capture/checkpoint-machines.ts'
 import { CaptureThreads } from './machine/capture/capture-threads.ts'
+import { durableSeal } from './machine/capture/durable-seal.ts'
 import { Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
 import { namedLayers } from './store/checkpoints/named-layers.ts'
@@ -85,9 +86,9 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const images = new Images(config.images_dir)
   const layers = new Layers(dir, log)
   const ledger = await Ledger.open(dir, log, namedLayers)
-  const sealing = new Thread()
+  const sealFile = durableSeal(new Thread(), images.writeOut)
   // Bakes have gigabytes: a hibernation must not wait for them.
-  const hashing = new Thread()
+  const sealBake = durableSeal(new Thread(), images.writeOut)
   const earlier = await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile)
   const manifests = await readManifests(dir, ledger.unreadable)
   const opened = await openNetwork({ config, dir, images, guests: knownGuests(manifests.values()), purpose, log })
@@ -102,13 +103,13 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
     layers,
     bakeContents: new BakeContents(dir.bakes, async (path) => {
       const asked = { path, isDurable: true, isSparse: true, ranges: await dataRanges(path) }
-      return hashing.ask('seal', asked, Deadline.after(HASH_MS, `hash of ${path}`))
+      return sealBake(asked, Deadline.after(HASH_MS, `hash of ${path}`))
     }),
     checkpoints: new Checkpoints({
       root: dir.root,
       keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
-      sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
+      sealFile,
       machines: checkpointMachines(() => qemus.all, earlier),
     }),
     snapshots: await Snapshots.open(dir.snapshots, ledger),

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { durableSeal } from '../machine/capture/durable-seal.ts'
 import { Thread } from '../machine/capture/thread.ts'
 import { type CheckpointMachines, Checkpoints } from '../store/checkpoints/checkpoints.ts'
 import { loadSigningKeys } from '../store/checkpoints/signing-key.ts'
@@ -33,7 +34,7 @@ export async function openCheckpoints<Machine>(
     root,
     keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
     layers: await openLayers(root),
-    sealFile: (asked, within) => thread.ask('seal', asked, within),
+    sealFile: durableSeal(thread, '/dev/null/write-out'),
     machines,
   })
 }

@@ -8,6 +8,7 @@ import type { Checkpoint } from '../store/checkpoints/checkpoint.ts'
 import { Checkpoints } from '../store/checkpoints/checkpoints.ts'
 import { checkpointMachines } from '../machine/capture/checkpoint-machines.ts'
 import { CaptureThreads } from '../machine/capture/capture-threads.ts'
+import { durableSeal } from '../machine/capture/durable-seal.ts'
 import { Thread } from '../machine/capture/thread.ts'
 import type { Machine } from '../machine/vm/machine.ts'
 import { loadSigningKeys, type SigningKeys } from '../store/checkpoints/signing-key.ts'
@@ -47,18 +48,24 @@ export class VmHost {
   readonly #vms = new Set<Vm>()
   #lastNumber = 0
 
-  private constructor(dir: DataDir, qemu: Qemu, confinement: Confinement, baked: BakedTemplate, keys: SigningKeys) {
+  private constructor(
+    dir: DataDir,
+    qemu: Qemu,
+    confinement: Confinement,
+    baked: BakedTemplate,
+    keys: SigningKeys,
+    writeOut: string,
+  ) {
     this.dir = dir
     this.confinement = confinement
     this.qemu = qemu
     this.baked = baked
     this.layers = new Layers(dir, pino({ level: 'silent' }))
-    const sealing = new Thread()
     this.checkpoints = new Checkpoints({
       root: dir.root,
       keys,
       layers: this.layers,
-      sealFile: (asked, deadline) => sealing.ask('seal', asked, deadline),
+      sealFile: durableSeal(new Thread(), writeOut),
       machines: checkpointMachines(() => [qemu]),
     })
   }
@@ -103,7 +110,8 @@ export class VmHost {
     }
     await shareBakes(`vm-host-${qemu.version}-${template}-${image.memory_mb}`, dir.root, bake)
     const baked = await bake()
-    return new VmHost(dir, qemu, confinement, baked, await loadSigningKeys(dir.checkpointKey, console))
+    const keys = await loadSigningKeys(dir.checkpointKey, console)
+    return new VmHost(dir, qemu, confinement, baked, keys, images.writeOut)
   }
 
   get uid(): number | null {

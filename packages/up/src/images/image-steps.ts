@@ -11,7 +11,7 @@ import { readRecipes } from './recipe.ts'
 import { servicesStep } from './services.ts'
 import type { Step } from './step.ts'
 import { templateStep } from './template-step.ts'
-import { tscKhzStep, withListenerStep, withTapStep } from './native-program.ts'
+import { tscKhzStep, withListenerStep, withTapStep, writeOutStep } from './native-program.ts'
 
 /**
  * All steps of IMAGES in dependency order. The Debian image takes longest, so templates come first; those that share a
@@ -37,6 +37,7 @@ export async function imageSteps(
     withListenerStep(),
     jailStep(),
     tscKhzStep(),
+    writeOutStep(),
     ...(currentProduct().isPacked ? [] : [servicesStep(), ...(isHost ? [] : [consoleStep(), docsStep()])]),
   ]
 }

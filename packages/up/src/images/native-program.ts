@@ -29,3 +29,6 @@ export const withListenerStep = () => nativeProgramStep('with-listener', 'listen
 
 /** The program that measures the host's time-stamp counter. */
 export const tscKhzStep = () => nativeProgramStep('tsc-khz', 'clock program')
+
+/** The program that writes large files to the disk without stopping others. */
+export const writeOutStep = () => nativeProgramStep('write-out', 'disk program')

@@ -19,7 +19,7 @@ describe('a thread', () => {
     const thread = new Thread()
     const contents = ['', 'a', 'b'.repeat(3_000_000)]
     for (const [index, content] of contents.entries()) await writeFile(join(folder, String(index)), content)
-    const ask = (name: string) => thread.ask('seal', { path: join(folder, name), isDurable: false }, deadline)
+    const ask = (name: string) => thread.ask('seal', { path: join(folder, name) }, deadline)
     const missing = ask('missing').catch((error: unknown) => error)
     const seals = await Promise.all(contents.map((_content, index) => ask(String(index))))
     expect(seals).toEqual(
@@ -33,7 +33,7 @@ describe('a thread', () => {
 
   it('ends the wait at the deadline, and answers the next call', async () => {
     const thread = new Thread()
-    const asked = { path: join(folder, '2'), isDurable: false }
+    const asked = { path: join(folder, '2') }
     await writeFile(asked.path, 'c')
     const over = Deadline.after(0, 'too late')
     await expect(thread.ask('seal', asked, over)).rejects.toThrow('too late')
@@ -42,7 +42,7 @@ describe('a thread', () => {
 
   it('refuses calls above its limit', async () => {
     const thread = new Thread()
-    const asked = { path: join(folder, '3'), isDurable: false }
+    const asked = { path: join(folder, '3') }
     await writeFile(asked.path, 'd')
     const answers = await Promise.allSettled(Array.from({ length: 300 }, () => thread.ask('seal', asked, deadline)))
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(256)

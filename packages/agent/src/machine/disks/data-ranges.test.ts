@@ -33,7 +33,7 @@ describe('the data of a large sparse file', () => {
     const ranges = await dataRanges(path)
     const read = [...windowsOf(bytes, ranges)].filter(({ hasData }) => hasData).map(({ at }) => at / MIB)
     expect(read).toEqual([0, 6, 7, 100, 300])
-    const asked = { path, isDurable: false, isSparse: true }
+    const asked = { path, isSparse: true }
     expect(sealFile({ ...asked, ranges })).toEqual(sealFile(asked))
   })
 

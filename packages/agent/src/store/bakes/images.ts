@@ -18,6 +18,7 @@ export class Images {
   readonly withTap: string
   readonly jail: string
   readonly tscKhz: string
+  readonly writeOut: string
   /** A root with a QEMU for jails; empty if the host's own is as new. */
   readonly qemu: string
   readonly #folder: string
@@ -31,6 +32,7 @@ export class Images {
     this.withTap = join(folder, 'with-tap')
     this.jail = join(folder, 'jail')
     this.tscKhz = join(folder, 'tsc-khz')
+    this.writeOut = join(folder, 'write-out')
     this.qemu = join(folder, 'qemu')
   }
 

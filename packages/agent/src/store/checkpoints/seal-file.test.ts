@@ -21,7 +21,7 @@ async function sealOf(bytes: number, parts: readonly (readonly [at: number, data
   for (const [at, data] of parts) await file.write(Buffer.from(data), 0, data.length, at)
   await file.truncate(bytes)
   await file.close()
-  return sealFile({ path, isDurable: false, isSparse: true })
+  return sealFile({ path, isSparse: true })
 }
 
 describe('the seal of a file', () => {
@@ -29,14 +29,14 @@ describe('the seal of a file', () => {
     const content = Buffer.alloc(2 * MIB + 5, 'content')
     await writeFile(path, content)
     const sha256 = createHash('sha256').update(content).digest('hex')
-    expect(sealFile({ path, isDurable: true })).toEqual({ bytes: content.length, sha256 })
+    expect(sealFile({ path })).toEqual({ bytes: content.length, sha256 })
   })
 
   it('without zeros differs with the content, its place and the size', async () => {
     const seal = await sealOf(3 * MIB, [[MIB, 'data']])
     expect(await sealOf(3 * MIB, [[MIB, 'data']])).toEqual(seal)
     await writeFile(path, Buffer.concat([Buffer.alloc(MIB), Buffer.from('data'), Buffer.alloc(2 * MIB - 4)]))
-    expect(sealFile({ path, isDurable: false, isSparse: true })).toEqual(seal)
+    expect(sealFile({ path, isSparse: true })).toEqual(seal)
     const others = [
       await sealOf(3 * MIB, [[MIB, 'dat4']]),
       await sealOf(3 * MIB, [[MIB + 1, 'data']]),

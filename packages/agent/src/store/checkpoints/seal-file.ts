@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { closeSync, fstatSync, fsyncSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { type DataRange, WINDOW_BYTES, windowsOf } from '../data-dir/file-windows.ts'
 import { BLOCK_BYTES, isZeroBlock } from '../data-dir/zero-blocks.ts'
 import type { FileSeal } from './checkpoint.ts'
@@ -8,8 +8,6 @@ let chunk: Buffer | undefined
 
 export interface SealFile {
   readonly path: string
-  /** `true`: waits until the file is on the disk. */
-  readonly isDurable: boolean
   /** `true`: hashes only what is not zero, with its places. Five times as fast for the image of a disk. */
   readonly isSparse?: boolean
   /** Where the file may have data, with `isSparse`. Absent or `null`: everywhere. */
@@ -17,7 +15,7 @@ export interface SealFile {
 }
 
 /** Returns the size and hash of a file. Runs on a thread of its own, because it never yields. */
-export function sealFile({ path, isDurable, isSparse = false, ranges = null }: SealFile): FileSeal {
+export function sealFile({ path, isSparse = false, ranges = null }: SealFile): FileSeal {
   chunk ??= Buffer.alloc(WINDOW_BYTES)
   const hash = createHash('sha256')
   const fd = openSync(path, 'r')
@@ -30,7 +28,6 @@ export function sealFile({ path, isDurable, isSparse = false, ranges = null }: S
       if (isSparse) updateSparsely(hash, read, at)
       else hash.update(read)
     }
-    if (isDurable) fsyncSync(fd)
     return { bytes, sha256: hash.digest('hex') }
   } finally {
     closeSync(fd)

@@ -19,8 +19,13 @@ interface Seen {
   readonly ctimeNs: bigint
 }
 
+export interface AskedSeal extends SealFile {
+  /** `true`: waits until the file is on the disk. */
+  readonly isDurable: boolean
+}
+
 /** Runs `sealFile` beside the event loop. @throws as `sealFile`; DeadlineExceeded */
-export type SealOnThread = (asked: SealFile, deadline: Deadline) => Promise<FileSeal>
+export type SealOnThread = (asked: AskedSeal, deadline: Deadline) => Promise<FileSeal>
 
 /** A hash in progress. */
 interface Hashing {

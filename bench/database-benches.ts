@@ -118,11 +118,13 @@ export async function databaseBranch(
   return { db_branch: branch.figure('ms'), db_branch_parent_pause_ms: pause.figure('ms') }
 }
 
-async function fill({ connection_url: url }: Database, mebibytes: number): Promise<void> {
+export async function fill({ connection_url: url }: Database, mebibytes: number): Promise<void> {
   await connected(url, async (client) => {
     // One row per page, uncompressed, so that the size is exact. Unlogged, because with WAL it would take 90 seconds.
     await client.query('create unlogged table filling (n int, filler text)')
     await client.query('alter table filling alter filler set storage plain')
+    // A vacuum would take the guest's CPU for a minute afterwards.
+    await client.query('alter table filling set (autovacuum_enabled = false)')
     const piece = 'insert into filling select n, repeat(md5(n::text), 240) from generate_series(1, $1::int) n'
     for (let done = 0; done < mebibytes; done += 64) await client.query(piece, [64 * 128])
     await client.query('checkpoint')

@@ -6,7 +6,7 @@ import { type Figure, rounds, Samples } from './measure.ts'
 import { get } from './preview-benches.ts'
 import { inSandbox } from './sandbox-benches.ts'
 
-const PORT = 3000
+export const PORT = 3000
 const HELD_MIB = 300
 const CLIENTS = 2
 const START_MS = 120_000
@@ -20,6 +20,14 @@ require('http').createServer((request, response) => {
 }).listen(${PORT})
 `
 
+/** Starts the app, and waits for its first answer. */
+export async function startApp(offshoot: Offshoot, id: string): Promise<void> {
+  await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/app.js`, { body: APP })
+  const started = { cmd: 'node /root/app.js', background: true }
+  await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: started })
+  await until('the app', async () => get(offshoot, id, '/', PORT).catch(() => null), START_MS)
+}
+
 /**
  * An app that holds 300 MiB and is asked all the time is forked: from the POST to the first answer of the child. Floor: its next
  * answer. Also the requests to the parent meanwhile.
@@ -30,10 +38,7 @@ export async function forkApp(
 ): Promise<{ fork_app_300mib: Figure; fork_app_300mib_request: Figure }> {
   const [first, next, answers] = [new Samples(), new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
-    await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/app.js`, { body: APP })
-    const started = { cmd: 'node /root/app.js', background: true }
-    await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, { body: started })
-    await until('the app', async () => get(offshoot, id, '/', PORT).catch(() => null), START_MS)
+    await startApp(offshoot, id)
     const over = new AbortController()
     const asking = Array.from({ length: CLIENTS }, async () => {
       while (!over.signal.aborted) await answers.time(async () => get(offshoot, id, '/', PORT))

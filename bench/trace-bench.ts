@@ -1,66 +1,45 @@
-import { randomBytes } from 'node:crypto'
-import { OtlpReceiver, type ReceivedSpan } from '@offshoot/kit/test/otlp-receiver'
+import { createDatabase } from '../tests/setup/database.ts'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { hold } from './cleanup.ts'
+import { fill, selectOne } from './database-benches.ts'
+import { PORT, startApp } from './fork-app-bench.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
+import { get } from './preview-benches.ts'
+import { inSandbox } from './sandbox-benches.ts'
+import { TracedRequests } from './traced.ts'
+import { withZygote } from './with-zygote.ts'
 
 const ROUNDS = 30
 /** Of each kind in the life of a sandbox. */
 const SHORT_REQUESTS = 5
 const TEMPLATE = 'base'
 const DATABASE_TEMPLATE = 'postgres-16'
-/** Spans that take less milliseconds are not shown. */
-const LEAST_MS = 0.1
+const LARGE_ROUNDS = 8
+/** Of one parent. The first copies its memory, later ones what has changed since. */
+const FORKS = 3
+const DATABASE_MIB = 1024
 
-/** A request, and what its client saw. */
-interface Sent {
-  readonly name: string
-  readonly trace: string
-  readonly ms: number
-}
-
-interface Interval {
-  readonly from: number
-  readonly to: number
-}
-
-/**
- * Where the time of a request goes: the time of each span in which none of the spans below it ran, and `client`, which
- * is the time that the client and the sockets take. Making spans takes time, too. `traces` is all requests of one
- * sandbox.
- */
+/** Where the time of the requests of a sandbox and of a database goes. `traces` is all requests of one sandbox. */
 export async function traces(): Promise<Record<string, Figure>> {
-  const receiver = await OtlpReceiver.start()
-  const stop = hold(() => receiver.stop())
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_METRICS_EXPORTER: 'none', OTEL_LOGS_EXPORTER: 'none' }
-  const offshoot = await Offshoot.startFirst('traces', { templates: [TEMPLATE, DATABASE_TEMPLATE], env })
+  const traced = await TracedRequests.start()
+  const offshoot = await Offshoot.startFirst('traces', { templates: [TEMPLATE, DATABASE_TEMPLATE], env: traced.env })
   const destroy = hold(() => offshoot.destroy())
-  const sent: Sent[] = []
   const lives = new Samples()
-  for (const _round of rounds(ROUNDS, 40_000)) {
-    const requests = await requestsOfALife(offshoot)
-    sent.push(...requests)
-    lives.add(requests.reduce((sum, { ms }) => sum + ms, 0))
-  }
-  // The processes export what they still have.
+  for (const _round of rounds(ROUNDS, 40_000)) lives.add(await requestsOfALife(offshoot, traced))
   await offshoot.stop()
-  const times = new Map<string, Samples>()
-  for (const request of sent) addSelfTimes(times, request, receiver.spans)
+  const figures = traced.figures()
   await destroy()
-  await stop()
-  return { traces: lives.figure('ms'), ...figuresOf(times) }
+  await traced.stop()
+  return { traces: lives.figure('ms'), ...figures }
 }
 
-async function requestsOfALife(offshoot: Offshoot): Promise<Sent[]> {
-  const sent: Sent[] = []
-  const send = async (name: string, method: string, path: string, body?: object) => {
-    const trace = randomBytes(16).toString('hex')
-    const headers = { traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01` }
-    const beganAt = performance.now()
-    const answer = await offshoot.request(method, `/v1${path}`, { headers, ...(body && { body }) })
-    if (answer.status >= 300) throw new Error(`${name} answered ${answer.status}: ${answer.text}`)
-    sent.push({ name, trace, ms: performance.now() - beganAt })
-    return answer.body
+/** @returns the milliseconds of all requests */
+async function requestsOfALife(offshoot: Offshoot, traced: TracedRequests): Promise<number> {
+  let sum = 0
+  const send = async (name: string, method: string, path: string, sent?: object) => {
+    const { body, ms } = await traced.send(offshoot, name, method, path, sent)
+    sum += ms
+    return body
   }
   const { id } = await send('create', 'POST', '/sandboxes', { template: TEMPLATE })
   await send('first exec', 'POST', `/sandboxes/${id}/exec`, { cmd: 'true' })
@@ -81,52 +60,59 @@ async function requestsOfALife(offshoot: Offshoot): Promise<Sent[]> {
   await send('wake of a database', 'POST', `/sandboxes/${database.id}/wake`)
   const branch = await send('branch', 'POST', `/databases/${database.id}/branch`, {})
   for (const each of [branch, database]) await offshoot.request('DELETE', `/v1/databases/${each.id}`)
-  return sent
+  return sum
 }
 
-function addSelfTimes(times: Map<string, Samples>, { name, trace, ms }: Sent, received: readonly ReceivedSpan[]): void {
-  const spans = received.filter((span) => span.trace === trace)
-  const ids = new Set(spans.map(({ id }) => id))
-  const own = new Map<string, number>()
-  const visit = (span: ReceivedSpan, within: Interval): Interval => {
-    const interval = clipped({ from: span.beganAt, to: span.endedAt }, within)
-    const below = spans.filter(({ parent }) => parent === span.id).map((child) => visit(child, interval))
-    const key = `${span.service.replace('offshoot-', '')} ${span.name}`
-    own.set(key, (own.get(key) ?? 0) + lengthOf([interval]) - lengthOf(below))
-    return interval
+/**
+ * The same for forks of an app that holds 300 MiB, for branches of a database of 1 GiB, and for its wakes: all are
+ * continued by copies of a zygote. `traces_large` is the first fork of an app.
+ */
+export async function largeTraces(): Promise<Record<string, Figure>> {
+  const [first, apps, databases] = [new Samples(), await TracedRequests.start(), await TracedRequests.start()]
+  await withZygote(
+    TEMPLATE,
+    async (offshoot) => {
+      for (const _round of rounds(LARGE_ROUNDS, 120_000)) await forksOfAnApp(offshoot, apps, first)
+      await offshoot.stop()
+    },
+    apps.env,
+  )
+  await withZygote(
+    DATABASE_TEMPLATE,
+    async (offshoot) => {
+      await lifeOfALargeDatabase(offshoot, databases)
+      await offshoot.stop()
+    },
+    databases.env,
+  )
+  const figures = { ...apps.figures(), ...databases.figures() }
+  for (const traced of [apps, databases]) await traced.stop()
+  return { traces_large: first.figure('ms'), ...figures }
+}
+
+async function forksOfAnApp(offshoot: Offshoot, traced: TracedRequests, first: Samples): Promise<void> {
+  await inSandbox(offshoot, async (id) => {
+    await startApp(offshoot, id)
+    for (let i = 0; i < FORKS; i++) {
+      const name = i === 0 ? 'first fork' : 'later fork'
+      const { body: child, ms } = await traced.send(offshoot, name, 'POST', `/sandboxes/${id}/fork`, {})
+      if (i === 0) first.add(ms)
+      await get(offshoot, child.id, '/', PORT)
+      await offshoot.delete(child.id)
+    }
+  })
+}
+
+async function lifeOfALargeDatabase(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
+  const database = await createDatabase(offshoot)
+  await fill(database, DATABASE_MIB)
+  for (const _round of rounds(LARGE_ROUNDS, 60_000)) {
+    const { body: branch } = await traced.send(offshoot, 'branch', 'POST', `/databases/${database.id}/branch`, {})
+    await selectOne(branch)
+    await offshoot.request('DELETE', `/v1/databases/${branch.id}`)
+    await offshoot.request('POST', `/v1/sandboxes/${database.id}/hibernate`)
+    await traced.send(offshoot, 'wake of a database', 'POST', `/sandboxes/${database.id}/wake`)
+    await selectOne(database)
   }
-  const everything = { from: -Infinity, to: Infinity }
-  const served = spans.filter(({ parent }) => !ids.has(parent)).map((root) => visit(root, everything))
-  own.set('client', ms - lengthOf(served))
-  own.set('in all', ms)
-  for (const [key, value] of own) {
-    const samples = times.get(`${name}: ${key}`) ?? new Samples()
-    times.set(`${name}: ${key}`, samples)
-    samples.add(value)
-  }
-}
-
-/** A span may outlive the one above it, for example if it ends after the answer. */
-function clipped({ from, to }: Interval, within: Interval): Interval {
-  const begin = Math.min(Math.max(from, within.from), within.to)
-  return { from: begin, to: Math.max(begin, Math.min(to, within.to)) }
-}
-
-/** The milliseconds that at least one of these intervals has. */
-function lengthOf(intervals: readonly Interval[]): number {
-  let [length, end] = [0, -Infinity]
-  for (const { from, to } of intervals.toSorted((a, b) => a.from - b.from)) {
-    length += Math.max(0, to - Math.max(from, end))
-    end = Math.max(end, to)
-  }
-  return length
-}
-
-/** The requests in their order, and the longest spans first. */
-function figuresOf(times: ReadonlyMap<string, Samples>): Record<string, Figure> {
-  const shown = [...times].filter(([, { p50 }]) => p50 >= LEAST_MS)
-  const names = [...new Set(shown.map(([key]) => key.split(':')[0]))]
-  const order = ([key]: [string, Samples]) => names.indexOf(key.split(':')[0])
-  const sorted = shown.toSorted((a, b) => order(a) - order(b) || b[1].p50 - a[1].p50)
-  return Object.fromEntries(sorted.map(([key, samples]) => [key, samples.figure('ms')]))
+  await offshoot.request('DELETE', `/v1/databases/${database.id}`)
 }

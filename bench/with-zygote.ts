@@ -15,8 +15,12 @@ const CREATES_FOR_ZYGOTE = 3
 const zygotes = process.env['OFFSHOOT_ZYGOTES'] ?? 'on'
 
 /** Starts a server with a warm pool, lets that make a zygote of the template, and removes the server at the end. */
-export async function withZygote<T>(template: Template, use: (offshoot: Offshoot) => Promise<T>): Promise<T> {
-  const env = { OFFSHOOT_POOL_MIB: '512', OFFSHOOT_ZYGOTES: zygotes }
+export async function withZygote<T>(
+  template: Template,
+  use: (offshoot: Offshoot) => Promise<T>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  const env = { ...settings, OFFSHOOT_POOL_MIB: '512', OFFSHOOT_ZYGOTES: zygotes }
   const offshoot = Offshoot.prepare(`bench-zygote-${template}`, { templates: [template], env })
   const release = hold(async () => offshoot.destroy())
   try {

@@ -7,6 +7,7 @@ import { addActiveLayer } from '../disks/active-layer.ts'
 import { activeNode } from '../disks/layer-nodes.ts'
 import { readDiskChain } from '../vm/read-disk-chain.ts'
 import { flatten, stopFlattening } from '../disks/flatten.ts'
+import { isEmptyLayer, neededLayers } from '../disks/needed-layers.ts'
 import { MAX_LAYERS } from '../../store/disks/disk-chain.ts'
 import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/disks/layer-id.ts'
 import type { Layers } from '../../store/disks/layers.ts'
@@ -43,7 +44,7 @@ export interface Capture extends Omit<MemoryCopy, 'saving'> {
 
 export interface Captured {
   readonly folder: string
-  /** The disk's layers at that instant, the lowest first. */
+  /** The disk's layers at that instant, the lowest first, without empty ones below the last. */
   readonly layers: readonly LayerId[]
   /** Bytes of the guest's memory that were written. */
   readonly memoryBytes: number
@@ -97,10 +98,11 @@ type Way = (
 async function captureOnce(vm: Vm, options: Capturing, way: Way, deadline: Deadline): Promise<Captured> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
   const next = newLayerId()
+  const below = neededLayers(vm)
   try {
     const attached = attachLayer(vm, next, options, deadline)
     const { memory, isKept = false, pausedMs } = await way(vm, { next, attached }, options, deadline)
-    const { layers } = chainOf(vm)
+    const layers = [...below, ...chainOf(vm).layers.slice(-1)]
     const { pages, bases } = memory
     return { folder: options.folder, layers, memoryBytes: pages * PAGE_BYTES, bases, isKept, pausedMs }
   } catch (error) {
@@ -126,7 +128,7 @@ export async function captureDisk(
   try {
     await attachLayer(vm, next, options, deadline)
     await freezeDisk(vm, next, deadline)
-    await adoptFrozen(vm, options.layers)
+    await adoptFrozen(vm, options)
     return chainOf(vm).layers
   } catch (error) {
     // An error of the cleanup must not hide the first error.
@@ -144,7 +146,7 @@ export async function addLayer(
   const next = newLayerId()
   await attachLayer(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
-  await adoptFrozen(vm, options.layers)
+  await adoptFrozen(vm, options)
 }
 
 /** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */
@@ -177,7 +179,7 @@ const captureStopped: Way = async (vm, { next, attached }, options, deadline) =>
   await attached
   const saved = await saveAll(vm, next, options, deadline)
   await freezeDisk(vm, next, deadline)
-  await adoptFrozen(vm, options.layers)
+  await adoptFrozen(vm, options)
   return { ...saved, pausedMs: 0 }
 }
 
@@ -188,10 +190,11 @@ const captureStopped: Way = async (vm, { next, attached }, options, deadline) =>
 async function pausing<T>(
   vm: Vm,
   { next, attached }: NextLayer,
-  { leave, layers }: Capturing,
+  options: Capturing,
   save: () => Promise<T>,
   deadline: Deadline,
 ): Promise<{ saved: T; pausedMs: number }> {
+  const { leave } = options
   // A guest that continues must not wait for the layer.
   if (leave === 'as-before') await attached
   const startedAt = performance.now()
@@ -205,7 +208,7 @@ async function pausing<T>(
     isReleased = leave === 'as-before'
     await frozen
     const pausedMs = performance.now() - startedAt
-    await adoptFrozen(vm, layers)
+    await adoptFrozen(vm, options)
     return { saved, pausedMs }
   } catch (error) {
     if (!vm.hasEnded && !isReleased) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
@@ -229,8 +232,12 @@ async function freezeDisk(vm: Vm, next: LayerId, deadline: Deadline): Promise<vo
   vm.disk = { active: next, layers: [...layers, active] }
 }
 
-async function adoptFrozen(vm: Vm, layers: Layers): Promise<void> {
-  await layers.adopt(vm.folder, chainOf(vm))
+async function adoptFrozen(vm: Vm, { bake, layers }: Pick<Capture, 'bake' | 'layers'>): Promise<void> {
+  const chain = chainOf(vm)
+  await layers.adopt(vm.folder, chain)
+  const newest = chain.layers.at(-1)
+  const isEmpty = newest !== undefined && (await isEmptyLayer(layers.path(newest), bakeFiles(bake).overlay))
+  vm.emptyLayers = new Set(chain.layers.filter((id) => vm.emptyLayers.has(id) || (isEmpty && id === newest)))
   if (vm.isDurable) await layers.sync()
 }
 

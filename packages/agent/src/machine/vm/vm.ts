@@ -7,6 +7,7 @@ import { isAlive, signalProcess, type ProcessIdentity } from '@offshoot/kit/proc
 import { QmpClient } from '@offshoot/qmp/client'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { DiskChain } from '../../store/disks/disk-chain.ts'
+import type { LayerId } from '../../store/disks/layer-id.ts'
 import { hasChannel, ownSocket } from './channel.ts'
 import type { Confinement } from './confinement.ts'
 import type { LaunchedQemu, QemuLog, VmEnd } from './launch.ts'
@@ -29,6 +30,8 @@ export class Vm {
   readonly ended: Promise<VmEnd>
   /** The layers of its disk; `null` if nothing needs them: in a bake or a probe. */
   disk: DiskChain | null
+  /** Frozen layers of its disk that are known to be empty (`machine/disks/needed-layers.ts`). */
+  emptyLayers: ReadonlySet<LayerId> = new Set()
   /**
    * Layers of its memory that captures have written and its QEMU has mapped since, the lowest first: the bases of the next capture.
    * Their files are links in the sandbox's folder. Empty if nothing was kept, or if another agent process has kept it.

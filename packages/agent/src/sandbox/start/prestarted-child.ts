@@ -8,6 +8,7 @@ import { openActiveLayer } from '../../store/disks/layers.ts'
 import { removeSpare } from './make-spare.ts'
 import type { Greet } from '../../machine/restore/restore.ts'
 import type { Vm } from '../../machine/vm/vm.ts'
+import { neededLayers } from '../../machine/disks/needed-layers.ts'
 import { PrestartedVm, type PrestartOptions } from '../../machine/restore/prestarted-vm.ts'
 import type { ContinuedVm } from '../../machine/zygotes/continued-vm.ts'
 import { copyToContinue, zygoteToContinue } from './copy-to-continue.ts'
@@ -86,7 +87,8 @@ async function start(
   if (slot === null) throw new Error('no slot is free')
   const folder = join(host.store.dir.spares, randomUUID())
   try {
-    const { active, layers } = vm.disk ?? unknownDisk()
+    const { active } = vm.disk ?? unknownDisk()
+    const layers = neededLayers(vm)
     await createMemoryFiles(checkpoint)
     const frozen = await openActiveLayer(vm.folder, active)
     try {

@@ -1,0 +1,27 @@
+import { readFile, stat } from 'node:fs/promises'
+import type { LayerId } from '../../store/disks/layer-id.ts'
+import type { Vm } from '../vm/vm.ts'
+
+/**
+ * The frozen layers that another VM with the same disk needs. Whoever forks a guest again and again that writes nothing to its disk
+ * gives it a layer each time, and every one would have to be opened by the QEMU of each child.
+ */
+export function neededLayers({ disk, emptyLayers }: Pick<Vm, 'disk' | 'emptyLayers'>): readonly LayerId[] {
+  return (disk?.layers ?? []).filter((id) => !emptyLayers.has(id))
+}
+
+/**
+ * Tells whether a guest has written nothing to a layer, which no QEMU writes any more: QEMU enlarges its file with the first write.
+ * @param empty the file that each layer is at first
+ * @returns `false` also if one of them cannot be read
+ */
+export async function isEmptyLayer(path: string, empty: string): Promise<boolean> {
+  try {
+    const [{ size }, { size: emptySize }] = await Promise.all([stat(path), stat(empty)])
+    if (size !== emptySize) return false
+    const [content, emptyContent] = await Promise.all([readFile(path), readFile(empty)])
+    return content.equals(emptyContent)
+  } catch {
+    return false
+  }
+}

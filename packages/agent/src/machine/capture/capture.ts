@@ -1,5 +1,4 @@
-import { constants } from 'node:fs'
-import { mkdir, open, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
@@ -13,7 +12,6 @@ import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/
 import type { Layers } from '../../store/disks/layers.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
-import { requestLostInterrupts } from '../vm/lost-interrupts.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
@@ -22,9 +20,8 @@ import { keepMemory } from './keep-memory.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
+import { saveState } from './save-state.ts'
 
-/** Maximum bytes of a device state; ours have 20 KiB. */
-const MAX_STATE_BYTES = 16 * 1024 * 1024
 /** The agent copies less memory sooner than it reads the mappings of what QEMU has kept. */
 export const LEAST_KEPT_BYTES = 32 * 1024 * 1024
 /** Milliseconds to undo a failed capture. Independent of the capture's own deadline, which may be over. */
@@ -157,7 +154,10 @@ const captureRunning: Way = async (vm, layer, options, deadline) => {
   try {
     const save = async () => {
       const taking = traceStep('image of the memory', () => MemoryImage.take(vm, deadline))
-      const [taken] = await bothEnded(taking, saveState(vm, options, layer.next, deadline))
+      const [taken] = await bothEnded(
+        taking,
+        saveState(vm, checkpointFiles(options.folder).state, layer.next, deadline),
+      )
       image = taken
       return taken === null ? copyMemory(vm.process, options, deadline) : null
     }
@@ -217,7 +217,10 @@ async function pausing<T>(
 }
 
 async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline) {
-  const [memory] = await bothEnded(copyMemory(vm.process, options, deadline), saveState(vm, options, next, deadline))
+  const [memory] = await bothEnded(
+    copyMemory(vm.process, options, deadline),
+    saveState(vm, checkpointFiles(options.folder).state, next, deadline),
+  )
   const isLarge = memory.pages * PAGE_BYTES >= LEAST_KEPT_BYTES || memory.bases > 0
   const isKept =
     options.keepsMemory === true && isLarge && (await keepMemory(vm, checkpointFiles(options.folder), deadline))
@@ -258,26 +261,6 @@ async function attachLayer(
   const file = { driver: 'file', filename: fileOfLayer(id) } as const
   const node = { ...activeNode(id, vm.isDurable, null), file }
   await bothEnded(vm.qmp.execute('blockdev-add', node, deadline), recordNext(vm, id))
-}
-
-/** QEMU can write only in its own folder. */
-async function saveState(vm: Vm, { folder }: Capturing, id: LayerId, deadline: Deadline): Promise<void> {
-  const name = `state-${id}`
-  const path = join(vm.folder, name)
-  try {
-    await vm.qmp.execute('xen-save-devices-state', { filename: name, live: false }, deadline)
-    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stats = await file.stat()
-      if (!stats.isFile() || stats.size > MAX_STATE_BYTES) throw new Error("QEMU's device state is no file of its size")
-      const state = requestLostInterrupts(await file.readFile())
-      await writeFile(checkpointFiles(folder).state, state, { flag: 'wx', mode: 0o400 })
-    } finally {
-      await file.close()
-    }
-  } finally {
-    await rm(path, { force: true })
-  }
 }
 
 async function undo(vm: Vm, next: LayerId, folder: string): Promise<void> {

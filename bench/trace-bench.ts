@@ -68,25 +68,19 @@ async function requestsOfALife(offshoot: Offshoot, traced: TracedRequests): Prom
  * continued by copies of a zygote. `traces_large` is the first fork of an app.
  */
 export async function largeTraces(): Promise<Record<string, Figure>> {
-  const [first, apps, databases] = [new Samples(), await TracedRequests.start(), await TracedRequests.start()]
-  await withZygote(
-    TEMPLATE,
-    async (offshoot) => {
-      for (const _round of rounds(LARGE_ROUNDS, 120_000)) await forksOfAnApp(offshoot, apps, first)
-      await offshoot.stop()
-    },
-    apps.env,
-  )
-  await withZygote(
-    DATABASE_TEMPLATE,
-    async (offshoot) => {
-      await lifeOfALargeDatabase(offshoot, databases)
-      await offshoot.stop()
-    },
-    databases.env,
-  )
-  const figures = { ...apps.figures(), ...databases.figures() }
-  for (const traced of [apps, databases]) await traced.stop()
+  const [first, traced] = [new Samples(), await TracedRequests.start()]
+  const forks = async (offshoot: Offshoot) => {
+    for (const _round of rounds(LARGE_ROUNDS, 120_000)) await forksOfAnApp(offshoot, traced, first)
+    await offshoot.stop()
+  }
+  const database = async (offshoot: Offshoot) => {
+    await lifeOfALargeDatabase(offshoot, traced)
+    await offshoot.stop()
+  }
+  await withZygote(TEMPLATE, forks, traced.env)
+  await withZygote(DATABASE_TEMPLATE, database, traced.env)
+  const figures = traced.figures()
+  await traced.stop()
   return { traces_large: first.figure('ms'), ...figures }
 }
 

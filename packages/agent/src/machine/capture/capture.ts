@@ -154,10 +154,7 @@ const captureRunning: Way = async (vm, layer, options, deadline) => {
   try {
     const save = async () => {
       const taking = traceStep('image of the memory', () => MemoryImage.take(vm, deadline))
-      const [taken] = await bothEnded(
-        taking,
-        saveState(vm, checkpointFiles(options.folder).state, layer.next, deadline),
-      )
+      const [taken] = await bothEnded(taking, saveState(vm, options.folder, layer.next, deadline))
       image = taken
       return taken === null ? copyMemory(vm.process, options, deadline) : null
     }
@@ -219,7 +216,7 @@ async function pausing<T>(
 async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Deadline) {
   const [memory] = await bothEnded(
     copyMemory(vm.process, options, deadline),
-    saveState(vm, checkpointFiles(options.folder).state, next, deadline),
+    saveState(vm, options.folder, next, deadline),
   )
   const isLarge = memory.pages * PAGE_BYTES >= LEAST_KEPT_BYTES || memory.bases > 0
   const isKept =

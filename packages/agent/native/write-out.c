@@ -1,8 +1,9 @@
 /*
- * write-out FILE: lets the disk have what a file has in memory, a piece at a time, with a pause after each. An fsync() of a large file would have
- * the disk to itself for as long as it takes, while every other fsync() waits: the log's, and the database's.
+ * write-out FILE: writes the dirty pages of a file to the disk, a piece at a time, with a pause after each. An fsync() of a large file fills the
+ * disk's queue, and every other fsync() of the host waits behind it: that of the agent's log, and those of the database.
  *
- * Nothing is promised: whoever wants the file to be safe still calls fsync(), which has little left to do then, and is told of the disk's errors.
+ * This program makes no promise. The agent calls fsync() afterwards: the kernel has few dirty pages left then, and reports the disk's errors to
+ * that call.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -3,8 +3,8 @@ import type { LayerId } from '../../store/disks/layer-id.ts'
 import type { Vm } from '../vm/vm.ts'
 
 /**
- * The frozen layers that another VM with the same disk needs. Whoever forks a guest again and again that writes nothing to its disk
- * gives it a layer each time, and every one would have to be opened by the QEMU of each child.
+ * Returns the frozen layers that another VM with the same disk needs. Each fork adds a layer to the parent's disk, even if the guest
+ * has written nothing since the last fork. Without this, the QEMU of each child would open all of them, one after the other.
  */
 export function neededLayers({ disk, emptyLayers }: Pick<Vm, 'disk' | 'emptyLayers'>): readonly LayerId[] {
   return (disk?.layers ?? []).filter((id) => !emptyLayers.has(id))

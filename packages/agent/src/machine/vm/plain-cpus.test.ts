@@ -35,6 +35,8 @@ describe('a device state without plain CPUs', () => {
     ['the first CPU, which runs', [{}]],
     ['the first CPU, which waits for an interrupt', [{ halted: 1 }]],
     ['the first CPU, for which an interrupt waits', [{ halted: 1, requests: 2 }]],
+    ['the first CPU, which is to ask for interrupts', [{ requests: 0x10 }]],
+    ['the first CPU, for which an interrupt waits, and which is to ask for others', [{ halted: 1, requests: 0x12 }]],
     ['another CPU that waits for an interrupt', [{}, { index: 1, halted: 1 }]],
   ])('lacks %s', (_case, cpus) => {
     expect(left(...cpus)).toEqual([timer, registers])
@@ -44,6 +46,7 @@ describe('a device state without plain CPUs', () => {
     ['another CPU that runs, because a reset lets it wait', { index: 1 }],
     ['a CPU with another request', { requests: 4 }],
     ['a CPU with a request beside an interrupt', { requests: 6 }],
+    ['a CPU with a request beside that to ask for interrupts', { requests: 0x14 }],
     ['a CPU with an exception', { more: Buffer.from([5, 20, ...Buffer.from('cpu_common/exception')]) }],
   ])('keeps %s', (_case, kept) => {
     expect(left(kept)).toEqual([timer, registers, cpu(kept)])

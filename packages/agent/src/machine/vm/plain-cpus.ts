@@ -11,8 +11,11 @@ const PLAIN_BYTES = 37
 const INSTANCE_AT = 16
 const HALTED_AT = 24
 const REQUESTS_AT = 28
-/** CPU_INTERRUPT_HARD: the interrupt controller has an interrupt for it, of which it is asked again (native/zygote-state.c). */
-const HARD = 2
+/**
+ * CPU_INTERRUPT_HARD and CPU_INTERRUPT_POLL (target/i386/cpu.h): the interrupt controller has an interrupt for the CPU, or may have
+ * one. After each load, the CPUs ask it (native/zygote-state.c).
+ */
+const ASK = 0x02 | 0x10
 
 /**
  * A device state without the sections of CPUs that are as after a reset. When QEMU loads such a section, it drops all
@@ -24,8 +27,7 @@ export function withoutPlainCpus(state: Buffer): Buffer {
 
 function isPlainCpu({ name, bytes }: Section): boolean {
   if (name !== SECTION || bytes.length !== PLAIN_BYTES) return false
-  const requests = bytes.readUInt32BE(REQUESTS_AT)
-  if (requests !== 0 && requests !== HARD) return false
+  if ((bytes.readUInt32BE(REQUESTS_AT) & ~ASK) !== 0) return false
   // A reset starts the first CPU, and lets the others wait.
   return bytes.readUInt32BE(INSTANCE_AT) === 0 || bytes.readUInt32BE(HALTED_AT) === 1
 }

@@ -43,7 +43,7 @@ import { sshFirstPrompt, sshThroughput } from './ssh-benches.ts'
 import { execThroughput, fileThroughput, streamFirstByte } from './stream-benches.ts'
 import { diskOf, templateBuild } from './template-benches.ts'
 import { templateToNewHost } from './template-move-bench.ts'
-import { largeTraces, traces } from './trace-bench.ts'
+import { largeTraces, poolTraces, traces } from './trace-bench.ts'
 import { createWithVolume, volumeWrites } from './volume-benches.ts'
 import { terminalEcho } from './terminal-benches.ts'
 
@@ -166,6 +166,13 @@ export const benches: readonly Bench[] = [
     isOnRequest: true,
   },
   { names: ['traces'], run: async () => traces(), withinMs: 2 * BENCH_MS, isStandalone: true, isOnRequest: true },
+  {
+    names: ['traces_pool'],
+    run: async () => poolTraces(),
+    withinMs: 3 * BENCH_MS,
+    isStandalone: true,
+    isOnRequest: true,
+  },
   {
     names: ['traces_large'],
     run: async () => largeTraces(),

@@ -7,7 +7,7 @@ import { type Figure, rounds, Samples } from './measure.ts'
 import { get } from './preview-benches.ts'
 import { inSandbox } from './sandbox-benches.ts'
 import { TracedRequests } from './traced.ts'
-import { withZygote } from './with-zygote.ts'
+import { untilCopy, withZygote } from './with-zygote.ts'
 
 const ROUNDS = 30
 /** Of each kind in the life of a sandbox. */
@@ -61,6 +61,70 @@ async function requestsOfALife(offshoot: Offshoot, traced: TracedRequests): Prom
   const branch = await send('branch', 'POST', `/databases/${database.id}/branch`, {})
   for (const each of [branch, database]) await offshoot.request('DELETE', `/v1/databases/${each.id}`)
   return sum
+}
+
+/**
+ * The same when the warm pool has copies of a zygote, which also continue forks and wakes. `traces_pool` is a create and its
+ * first `node -v`.
+ */
+export async function poolTraces(): Promise<Record<string, Figure>> {
+  const [nodes, traced] = [new Samples(), await TracedRequests.start()]
+  const sandboxes = async (offshoot: Offshoot) => {
+    for (const _round of rounds(ROUNDS, 60_000)) {
+      await untilCopy(offshoot, TEMPLATE)
+      nodes.add(await firstCommands(offshoot, traced))
+      await untilCopy(offshoot, TEMPLATE)
+      await copiesOfALife(offshoot, traced)
+    }
+    await offshoot.stop()
+  }
+  const databases = async (offshoot: Offshoot) => {
+    for (const _round of rounds(ROUNDS, 40_000)) {
+      await untilCopy(offshoot, DATABASE_TEMPLATE)
+      await lifeOfADatabase(offshoot, traced)
+    }
+    await offshoot.stop()
+  }
+  await withZygote(TEMPLATE, sandboxes, traced.env)
+  await withZygote(DATABASE_TEMPLATE, databases, traced.env)
+  const figures = traced.figures()
+  await traced.stop()
+  return { traces_pool: nodes.figure('ms'), ...figures }
+}
+
+/** @returns the milliseconds of the create and the first `node -v` */
+async function firstCommands(offshoot: Offshoot, traced: TracedRequests): Promise<number> {
+  const created = await traced.send(offshoot, 'create', 'POST', '/sandboxes', { template: TEMPLATE })
+  const path = `/sandboxes/${created.body.id}/exec`
+  const first = await traced.send(offshoot, 'first node -v', 'POST', path, { cmd: 'node -v' })
+  await traced.send(offshoot, 'second node -v', 'POST', path, { cmd: 'node -v' })
+  await offshoot.delete(created.body.id)
+  return created.ms + first.ms
+}
+
+async function copiesOfALife(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
+  const { id } = await offshoot.create({ template: TEMPLATE })
+  const run = { cmd: 'true' }
+  await traced.send(offshoot, 'first exec', 'POST', `/sandboxes/${id}/exec`, run)
+  await traced.send(offshoot, 'second exec', 'POST', `/sandboxes/${id}/exec`, run)
+  const { body: child } = await traced.send(offshoot, 'fork', 'POST', `/sandboxes/${id}/fork`, {})
+  await traced.send(offshoot, 'first exec of a fork', 'POST', `/sandboxes/${child.id}/exec`, run)
+  const { body: tree } = await traced.send(offshoot, 'fork tree of 16', 'POST', `/sandboxes/${id}/fork-tree`, {
+    count: 16,
+  })
+  await Promise.all([child, ...tree.children].map((each: { readonly id: string }) => offshoot.delete(each.id)))
+  await offshoot.request('POST', `/v1/sandboxes/${id}/hibernate`)
+  await traced.send(offshoot, 'wake', 'POST', `/sandboxes/${id}/wake`)
+  await offshoot.delete(id)
+}
+
+async function lifeOfADatabase(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
+  const { body: database } = await traced.send(offshoot, 'database', 'POST', '/databases', {})
+  await selectOne(database)
+  await offshoot.request('POST', `/v1/sandboxes/${database.id}/hibernate`)
+  await traced.send(offshoot, 'wake of a database', 'POST', `/sandboxes/${database.id}/wake`)
+  await selectOne(database)
+  await offshoot.request('DELETE', `/v1/databases/${database.id}`)
 }
 
 /**

@@ -6,6 +6,7 @@
  *     d FIRST PAGES             discards pages, as a balloon does
  *     s                         reads one byte of the device state, as QEMU's channels do
  *     k                         keeps what a capture has written; answers 1 if it could
+ *     i                         likewise for what was copied from an image
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 			answer = read_state();
 		else if (line[0] == 'k')
 			answer = open("/dev/null/kept-memory", O_RDONLY) >= 0;
+		else if (line[0] == 'i')
+			answer = open("/dev/null/imaged-memory", O_RDONLY) >= 0;
 		printf("%d\n", answer);
 		fflush(stdout);
 	}

@@ -9,6 +9,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { expect } from 'vitest'
 import { encodeRuns, PAGE_BYTES, type PageRun } from '../machine/capture/page-runs.ts'
 import { copyShare, saveMemory, type SaveMemory } from '../machine/capture/save-memory.ts'
+import { sharedPages } from '../machine/capture/shared-pages.ts'
 import type { MemoryFiles } from '../store/checkpoints/checkpoint-files.ts'
 import { runProgram } from '../machine/host/run-program.ts'
 import { IMAGE_SOCKET } from '../machine/vm/machine.ts'
@@ -155,6 +156,11 @@ export class Mappers {
     if (start === null) throw new Error('there is nothing to share')
     for (const index of order) copyShare({ pid, ...files, start, share: { index, of: order.length } })
     return { files, counted }
+  }
+
+  /** Of pages that were saved from an image of a process: which it has not written since. */
+  sharedSince({ pid }: { readonly pid: number }, image: { readonly pid: number }, { runs }: MemoryFiles): Uint8Array {
+    return sharedPages({ pid, image: image.pid, ...this.#place, runs, bases: [] })
   }
 
   /** What a process has of its own that is not in the bases, and all that it is to be restored from. */

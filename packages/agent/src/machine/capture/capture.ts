@@ -16,11 +16,13 @@ import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
 import { bothEnded, copyImage, copyMemory, ImageLost, type MemoryCopy } from './memory-copy.ts'
+import { keepImaged } from './keep-imaged.ts'
 import { keepMemory } from './keep-memory.ts'
 import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 import { saveState } from './save-state.ts'
+import { KEPT_PATH } from '../vm/machine.ts'
 
 /** The agent copies less memory sooner than it reads the mappings of what QEMU has kept. */
 export const LEAST_KEPT_BYTES = 32 * 1024 * 1024
@@ -146,23 +148,28 @@ export async function addLayer(
   await adoptFrozen(vm, options)
 }
 
-/** For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. */
+/**
+ * For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. Stops it
+ * again for a moment if QEMU is to keep what was copied.
+ */
 const captureRunning: Way = async (vm, layer, options, deadline) => {
   // A guest that ends afterwards gains nothing from an image.
   if (options.leave === 'stopped' || !vm.isDurable) return captureAtRest(vm, layer, options, deadline)
-  let image: MemoryImage | null = null
+  const taken: { image: MemoryImage | null } = { image: null }
   try {
     const save = async () => {
       const taking = traceStep('image of the memory', () => MemoryImage.take(vm, deadline))
-      const [taken] = await bothEnded(taking, saveState(vm, options.folder, layer.next, deadline))
-      image = taken
-      return taken === null ? copyMemory(vm.process, options, deadline) : null
+      ;[taken.image] = await bothEnded(taking, saveState(vm, options.folder, layer.next, deadline))
+      return taken.image === null ? copyMemory(vm.process, options, deadline) : null
     }
     const { saved, pausedMs } = await pausing(vm, layer, options, save, deadline)
-    return { memory: saved ?? (await copyImage(image, options, deadline)), pausedMs }
+    if (saved !== null) return { memory: saved, pausedMs }
+    const memory = await copyImage(taken.image, options, deadline)
+    if (taken.image === null || !isWorthKeeping(memory, options)) return { memory, pausedMs }
+    const kept = await keepImaged(vm, taken.image, options, deadline)
+    return { memory, isKept: kept.isKept, pausedMs: pausedMs + kept.pausedMs }
   } finally {
-    // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- assigned in a function, which the compiler does not see
-    ;(image as MemoryImage | null)?.close()
+    taken.image?.close()
   }
 }
 
@@ -218,10 +225,13 @@ async function saveAll(vm: Vm, next: LayerId, options: Capturing, deadline: Dead
     copyMemory(vm.process, options, deadline),
     saveState(vm, options.folder, next, deadline),
   )
-  const isLarge = memory.pages * PAGE_BYTES >= LEAST_KEPT_BYTES || memory.bases > 0
-  const isKept =
-    options.keepsMemory === true && isLarge && (await keepMemory(vm, checkpointFiles(options.folder), deadline))
+  const mayKeep = isWorthKeeping(memory, options) || (options.keepsMemory === true && memory.bases > 0)
+  const isKept = mayKeep && (await keepMemory(vm, checkpointFiles(options.folder), KEPT_PATH, deadline))
   return { memory, isKept }
+}
+
+function isWorthKeeping({ pages }: SavedMemory, { keepsMemory = false }: Capturing): boolean {
+  return keepsMemory && pages * PAGE_BYTES >= LEAST_KEPT_BYTES
 }
 
 /** Changes the chain in QEMU and in the agent together. The frozen layer is still in the VM's folder afterwards. */

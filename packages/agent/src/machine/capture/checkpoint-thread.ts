@@ -1,6 +1,7 @@
 /** Entry point of the threads that copy memory and hash files, started by {@link CheckpointThread}. */
 import { parentPort } from 'node:worker_threads'
 import { copyShare, type CopyShare, saveMemory, type SavedMemory, type SaveMemory } from './save-memory.ts'
+import { sharedPages, type SharedPages } from './shared-pages.ts'
 import type { FileSeal } from '../../store/checkpoints/checkpoint.ts'
 import { sealFile, type SealFile } from '../../store/checkpoints/seal-file.ts'
 
@@ -8,6 +9,7 @@ import { sealFile, type SealFile } from '../../store/checkpoints/seal-file.ts'
 export interface Work {
   readonly save: { readonly asked: SaveMemory; readonly answer: SavedMemory }
   readonly copy: { readonly asked: CopyShare; readonly answer: void }
+  readonly shared: { readonly asked: SharedPages; readonly answer: Uint8Array }
   readonly seal: { readonly asked: SealFile; readonly answer: FileSeal }
 }
 
@@ -41,6 +43,8 @@ function answer(question: Question): Work[keyof Work]['answer'] {
       return saveMemory(question.asked)
     case 'copy':
       return copyShare(question.asked)
+    case 'shared':
+      return sharedPages(question.asked)
     case 'seal':
       return sealFile(question.asked)
   }

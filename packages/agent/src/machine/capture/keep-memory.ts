@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { traceStep } from '@offshoot/kit/otlp/telemetry'
 import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
-import { KEPT_FILES, KEPT_PATH } from '../vm/machine.ts'
+import { type IMAGED_PATH, KEPT_FILES, type KEPT_PATH } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import { FINAL_MODE } from './save-memory.ts'
 
@@ -15,19 +15,27 @@ const NODE = 'kept-memory'
  * Lets QEMU replace pages of its memory by equal ones of a capture's files (native/kept-memory.c). Its CPUs stand still meanwhile. A
  * QEMU that an earlier agent has started refuses, and keeps its memory as it is.
  * @param layer the complete files of the capture
+ * @param path says how QEMU finds the equal pages
  * @returns whether QEMU has done it
  */
-export async function keepMemory({ folder, qmp }: Vm, layer: MemoryFiles, deadline: Deadline): Promise<boolean> {
+export async function keepMemory(
+  { folder, qmp }: Pick<Vm, 'folder' | 'qmp'>,
+  layer: MemoryFiles,
+  path: typeof KEPT_PATH | typeof IMAGED_PATH,
+  deadline: Deadline,
+): Promise<boolean> {
   const files = [
-    { path: layer.pages, name: join(folder, KEPT_FILES.pages) },
-    { path: layer.runs, name: join(folder, KEPT_FILES.runs) },
+    { file: layer.pages, name: join(folder, KEPT_FILES.pages) },
+    { file: layer.runs, name: join(folder, KEPT_FILES.runs) },
   ]
-  const node = { driver: 'file', filename: KEPT_PATH, 'node-name': NODE, 'read-only': true } as const
+  const node = { driver: 'file', filename: path, 'node-name': NODE, 'read-only': true } as const
   return traceStep('keeping of the memory', async () => {
     try {
-      for (const { path, name } of files) {
-        await chmod(path, READABLE_MODE)
-        await link(path, name)
+      for (const { file, name } of files) {
+        // An agent that was killed may have left one.
+        await rm(name, { force: true })
+        await chmod(file, READABLE_MODE)
+        await link(file, name)
       }
       // QEMU executes them in order.
       await Promise.all([
@@ -39,10 +47,10 @@ export async function keepMemory({ folder, qmp }: Vm, layer: MemoryFiles, deadli
       deadline.throwIfOver()
       return false
     } finally {
-      for (const { path, name } of files) {
+      for (const { file, name } of files) {
         await rm(name, { force: true })
         // One that is missing was not linked.
-        await chmod(path, FINAL_MODE).catch(() => undefined)
+        await chmod(file, FINAL_MODE).catch(() => undefined)
       }
     }
   })

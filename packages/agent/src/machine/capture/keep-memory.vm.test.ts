@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { memoryFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { distinctPages } from '../../test/distinct-pages.ts'
 import { VmHost } from '../../test/vm-host.ts'
-import { continueReleased, stopHeld } from '../guest/hold.ts'
+import { continueReleased, releaseGuest, stopHeld } from '../guest/hold.ts'
 import type { Vm } from '../vm/vm.ts'
 import type { Captured } from './capture.ts'
 
@@ -12,6 +12,14 @@ const MEMORY_MIB = 192
 const LARGE_MIB = 40
 
 const fill = (name: string, mib: number) => distinctPages(`/run/t/${name}`, mib)
+/**
+ * A process that writes all the time. It writes a round into one of 64 files, and checks that the oldest of them has the round of
+ * its last write, so that it sees a page that has an earlier content again.
+ */
+const WRITER = `(i=0; while :; do i=$((i + 1)); echo $i > /run/w/$((i % 64)); read old < /run/w/$(((i + 1) % 64))
+  [ $i -lt 64 ] || [ "$old" = $((i - 63)) ] || echo "$old in round $i" >> /run/w/wrong
+  [ $((i % 64)) -gt 0 ] || echo >> /run/w/rounds; done) > /dev/null 2>&1 & touch /run/w/wrong`
+
 const layers = ({ folder, bases }: Captured) => memoryFiles(folder, bases)
 
 describe('the memory of a large guest that was captured', () => {
@@ -66,6 +74,23 @@ describe('the memory of a large guest that was captured', () => {
     await expectChild(second, secondSums)
     await expectChild(third, thirdSums)
     expect(await sumsOf(vm)).toBe(thirdSums)
+  })
+
+  it('is kept of a durable guest, which goes on while it is copied', async () => {
+    await host.end(vm)
+    vm = await host.start(null, releaseGuest, [], true)
+    await host.sh(vm, `mkdir -p /run/t /run/w && mount -t tmpfs -o size=100% none /run/t; ${WRITER}`)
+    const captures: { readonly captured: Captured; readonly sums: string }[] = []
+    for (const round of [0, 1]) {
+      await host.sh(vm, fill(`large-${round}`, LARGE_MIB))
+      const last = captures.at(-1)?.captured
+      const captured = await capture(`durable-${round}`, last === undefined ? [] : layers(last))
+      expect(captured).toMatchObject({ isKept: true, bases: round })
+      expect(captured.memoryBytes).toBeLessThan(1.6 * LARGE_MIB * MIB)
+      captures.push({ captured, sums: await sumsOf(vm) })
+    }
+    for (const { captured, sums } of captures) await expectChild(captured, sums)
+    expect(await host.sh(vm, 'cat /run/w/wrong; wc -l < /run/w/rounds')).toMatch(/^[1-9]\d*$/)
   })
 
   it('is kept of a stopped guest, too, and written anew if nobody offers it', { tags: ['faults'] }, async () => {

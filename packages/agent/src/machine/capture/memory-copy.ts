@@ -41,7 +41,7 @@ export async function copyMemory(
   deadline: Deadline,
 ): Promise<SavedMemory> {
   const { pages, runs } = checkpointFiles(folder)
-  const place = { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
+  const place = memoryPlace({ bake, memoryMib })
   const maxPages = savingBeside === null ? Number.POSITIVE_INFINITY : MAX_PAGES_OF_ONE
   const asked = { pid, ...place, pages, runs, maxPages, bases: (await bases) ?? [] }
   return traceStep('copy of the memory', async () => {
@@ -70,6 +70,28 @@ export async function copyImage(
   })
   if (!(await isAlive(image.process))) throw new ImageLost('the image of a memory ended before it was copied')
   return memory
+}
+
+/**
+ * One byte for each page of a copy from an image: 1 if QEMU still shares it with the image.
+ * @param process the QEMU, in which nothing writes the memory meanwhile
+ */
+export async function unwrittenSince(
+  image: MemoryImage,
+  { pid }: ProcessIdentity,
+  { folder, bake, memoryMib, bases, saving }: MemoryCopy,
+  deadline: Deadline,
+): Promise<Uint8Array> {
+  const { runs } = checkpointFiles(folder)
+  const asked = { pid, image: image.process.pid, ...memoryPlace({ bake, memoryMib }), runs, bases: (await bases) ?? [] }
+  const shared = await saving.ask('shared', asked, deadline)
+  // Another process may have its number, and none of its pages.
+  if (!(await isAlive(image.process))) throw new ImageLost('the image of a memory ended before QEMU kept it')
+  return shared
+}
+
+function memoryPlace({ bake, memoryMib }: Pick<MemoryCopy, 'bake' | 'memoryMib'>) {
+  return { bakeMemory: bakeFiles(bake).memory, memoryBytes: memoryMib * 1024 * 1024 }
 }
 
 /** Waits for both before it throws an error: no caller may continue a VM while its memory is being read. */

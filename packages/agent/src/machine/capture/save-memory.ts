@@ -3,19 +3,13 @@ import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { chooseBases } from './choose-bases.ts'
 import { openBase, type MemoryBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
+import { ENTRY_BYTES, OF_FILE, pageEntries, PRESENT, SWAPPED } from './page-map.ts'
 import { cutRuns, decodeRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 
-/** Bytes of an entry of /proc/PID/pagemap, and of one read of it: 1 GiB of guest memory. */
-const ENTRY_BYTES = 8
-const PAGEMAP_BYTES = 2 * 1024 * 1024
 /** Entries of one comparison: 2 MiB of guest memory. */
 const PART_ENTRIES = 512
 /** Bytes of one write: the buffer stays in the CPU's cache. For larger ones, Linux 6.18 on ext4 takes twice the CPU time. */
 const BUFFER_BYTES = 256 * 1024
-/** Bits in the upper half of an entry (Documentation/admin-guide/mm/pagemap.rst): present, swapped, mapped from a file. */
-const PRESENT_OR_SWAPPED = 0xc000_0000
-const OF_FILE = 0x2000_0000
-
 export const FINAL_MODE = 0o400
 /** Mode of files that several threads write. The caller gives them {@link FINAL_MODE} afterwards. */
 const SHARED_MODE = 0o600
@@ -24,7 +18,7 @@ const WHOLE = { flags: constants.O_TRUNC, mode: FINAL_MODE }
 /** The file is new or empty, and no thread may truncate what another has written. */
 const SHARED = { flags: 0, mode: SHARED_MODE }
 
-interface MemoryPlace {
+export interface MemoryPlace {
   /** A QEMU whose CPUs are stopped. */
   readonly pid: number
   /** The memory file of the bake from which it was restored. */
@@ -96,7 +90,10 @@ export function usedRuns(place: MemoryPlace) {
   return { written: encodeRuns(mergeRuns(written)), used: encodeRuns(mergeRuns(used)) }
 }
 
-function mappedMemory({ pid, bakeMemory, memoryBytes }: MemoryPlace, bases: readonly MemoryBase[] = []): GuestMemory {
+export function mappedMemory(
+  { pid, bakeMemory, memoryBytes }: MemoryPlace,
+  bases: readonly MemoryBase[] = [],
+): GuestMemory {
   const mappings = parseMaps(readFileSync(`/proc/${pid}/maps`, 'latin1'))
   return findGuestMemory(mappings, statSync(bakeMemory).ino, memoryBytes, bases)
 }
@@ -111,21 +108,12 @@ function ownPages(pid: number, memory: GuestMemory, bases: readonly MemoryBase[]
 }
 
 /** One byte per page: 1 if the upper half of its entry says so. */
-function markedPages(pid: number, { start, bytes }: GuestMemory, isMarked: (upper: number) => boolean): Uint8Array {
-  const own = new Uint8Array(bytes / PAGE_BYTES)
-  const chunk = new Uint32Array(PAGEMAP_BYTES / 4)
-  const raw = new Uint8Array(chunk.buffer)
-  const pagemap = openSync(`/proc/${pid}/pagemap`, 'r')
-  try {
-    for (let page = 0; page < own.length;) {
-      const wanted = Math.min(PAGEMAP_BYTES, (own.length - page) * ENTRY_BYTES)
-      const got = readSync(pagemap, raw, 0, wanted, (start / PAGE_BYTES + page) * ENTRY_BYTES)
-      if (got === 0 || got % ENTRY_BYTES !== 0) throw new Error("QEMU's page map ended early")
-      markPages(own.subarray(page), chunk.subarray(0, got / 4), isMarked)
-      page += got / ENTRY_BYTES
-    }
-  } finally {
-    closeSync(pagemap)
+function markedPages(pid: number, memory: GuestMemory, isMarked: (upper: number) => boolean): Uint8Array {
+  const own = new Uint8Array(memory.bytes / PAGE_BYTES)
+  let page = 0
+  for (const entries of pageEntries(pid, memory)) {
+    markPages(own.subarray(page), entries, isMarked)
+    page += entries.length / 2
   }
   return own
 }
@@ -146,7 +134,7 @@ function isUniform(part: Buffer): boolean {
 }
 
 function isUsed(upper: number): boolean {
-  return (upper & PRESENT_OR_SWAPPED) !== 0
+  return (upper & (PRESENT | SWAPPED)) !== 0
 }
 
 /** Memory of QEMU that is not mapped from a file. */

@@ -94,11 +94,13 @@ export const CONTINUED_FD = 400
 export const CONTINUED_PATH = '/dev/null/continued-state'
 export const CONTINUED_STATE = 'continued-state'
 /**
- * The path that QEMU opens to keep the memory that a capture has written, and the files in its folder that it gets for it
- * (native/kept-memory.c).
+ * The paths that QEMU opens to keep the memory that a capture has written: from its own memory, and from an image. And the files and
+ * pipes in its folder that it gets for it (native/kept-memory.c).
  */
 export const KEPT_PATH = '/dev/null/kept-memory'
+export const IMAGED_PATH = '/dev/null/imaged-memory'
 export const KEPT_FILES = { pages: 'kept-pages', runs: 'kept-runs' } as const
+export const KEPT_PIPES = { asks: 'kept-asks', same: 'kept-same' } as const
 /** Whether QEMU makes its sockets in its working directory or inherits them. The guest's machine is the same. */
 export type ChannelKind = 'paths' | 'inherited'
 

@@ -12,6 +12,7 @@ import { adoptAllBackground } from '../commands/background-watch.ts'
 import { bootFromDisk } from '../start/boot-from-disk.ts'
 import { bootVm, type BootFrom } from '../start/boot-vm.ts'
 import { commitChange } from '../model/commit-change.ts'
+import { keepMapped } from '../model/kept-memory.ts'
 import type { Host, HostPlatform } from '../model/host.ts'
 import type { Manifest } from '../../store/sandboxes/manifest.ts'
 import { recordDisk } from './record-disk.ts'
@@ -64,6 +65,8 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
           if (woken.isWriting) await continueCommitted(host, sandbox, woken)
         } finally {
           await retireCheckpoint(host, sandbox, woken)
+          const { vm, bases } = woken
+          if (!woken.isCold) keepMapped(host, sandbox, vm, { folder: host.store.dir.memoryBase(sandbox.id), bases })
         }
         return woken
       }, cancelled)
@@ -81,6 +84,8 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
 interface Woken extends Wake {
   readonly vm: Vm
   readonly greet: Greet
+  /** Of the checkpoint whose memory it has mapped. */
+  readonly bases: number
   /** `true`: the guest writes to a volume, so its CPUs are stopped until the wake is committed. */
   readonly isWriting: boolean
   readonly deadline: Deadline
@@ -157,7 +162,7 @@ async function restoreMemory(
   sandbox.manifest = { ...sandbox.manifest, qemu_version: qemuVersion }
   const checkpoint = { folder, bases: memory.length - 1, layers: layers.map((layer) => layer.id) }
   const vm = await startVm(host, sandbox, { checkpoint, greet: isWriting ? null : greet }, deadline)
-  return { vm, greet, isWriting, deadline }
+  return { vm, greet, bases: checkpoint.bases, isWriting, deadline }
 }
 
 /**
@@ -170,7 +175,7 @@ async function bootDisk(host: Host, sandbox: Sandbox, lost: string | null, deadl
   sandbox.manifest = { ...manifest, qemu_version: host.platform.qemus.current.version }
   const from = await bootFromDisk(host, sandbox)
   const vm = await startVm(host, sandbox, from, deadline)
-  return { vm, greet: releaseGuest, isWriting: false, deadline, isCold: true, lost }
+  return { vm, greet: releaseGuest, bases: 0, isWriting: false, deadline, isCold: true, lost }
 }
 
 async function startVm(

@@ -1,28 +1,38 @@
-import { readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isPresent } from '../../store/ledger/is-present.ts'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 import { distinctPages } from '../../test/distinct-pages.ts'
+import { imagesWithDurable } from '../../test/durable-images.ts'
 import { ZygoteCopies } from '../../test/zygote-copies.ts'
 
 const MIB = 1024 * 1024
 /** With what a guest writes at its start, more than the least that is kept. */
 const LARGE_MIB = 40
 
+let images: string
 let agent: AgentProcess
 beforeAll(async () => {
-  agent = await AgentProcess.create(undefined, { pool_memory_mib: 1024 })
+  images = await mkdtemp(join(tmpdir(), 'offshoot-images-'))
+  const imagesDir = await imagesWithDurable(process.env['OFFSHOOT_IMAGES_DIR'] ?? '', images)
+  const options = { images_dir: imagesDir, templates: ['minimal', 'durable'], pool_memory_mib: 1024 }
+  agent = await AgentProcess.create(undefined, options)
+  await agent.prepare()
 })
 beforeEach(async () => {
   await agent.reset()
   await agent.start()
 })
-afterAll(() => agent.destroy())
+afterAll(async () => {
+  await agent.destroy()
+  await rm(images, { recursive: true, force: true })
+})
 
 /** A sandbox with a large memory. @returns also what {@link seen} says of it */
-async function large() {
-  const { id } = await agent.created()
+async function large(template = 'minimal') {
+  const { id } = await agent.created({}, template)
   await agent.sh(id, `mkdir -p /run/t && mount -t tmpfs -o size=100% none /run/t; echo 0 > /run/t/round`)
   await agent.sh(id, distinctPages('/run/t/large', LARGE_MIB))
   return { id, sums: await seen(id) }
@@ -42,23 +52,29 @@ const kept = (id: string) => join(agent.dataDir, 'sandboxes', id, 'kept-memory')
 const isGone = async (id: string) => eventually('its end', async () => !(await isPresent(kept(id))))
 
 describe('the memory of a large sandbox', () => {
-  it('is written by the first fork, and later ones write the changes; each child has all of it', async () => {
-    await new ZygoteCopies(agent).make()
-    const { id, sums } = await large()
-    const first = await fork(id)
-    expect(first.own).toBeGreaterThan(LARGE_MIB * MIB)
-    expect(first.bases).toBe(0)
-    for (const round of [1, 2, 3]) {
-      await agent.sh(id, `echo ${round} > /run/t/round`)
-      const next = await fork(id)
-      expect(next.own).toBeLessThan(first.own / 2)
-      expect(next.bases).toBeGreaterThan(0)
-      const expected = sums.replace(/\d+$/, String(round))
-      expect([await seen(next.child), await seen(id)]).toEqual([expected, expected])
-      expect((await agent.delete(next.child)).status).toBe(204)
-    }
-    expect(await seen(first.child)).toBe(sums)
-  })
+  it.each([
+    ['a sandbox', 'minimal'],
+    ['a durable sandbox', 'durable'],
+  ])(
+    'is written by the first fork of %s, and later ones write the changes; each child has all of it',
+    async (_, template) => {
+      await new ZygoteCopies(agent, template).make()
+      const { id, sums } = await large(template)
+      const first = await fork(id)
+      expect(first.own).toBeGreaterThan(LARGE_MIB * MIB)
+      expect(first.bases).toBe(0)
+      for (const round of [1, 2, 3]) {
+        await agent.sh(id, `echo ${round} > /run/t/round`)
+        const next = await fork(id)
+        expect(next.own).toBeLessThan(first.own / 2)
+        expect(next.bases).toBeGreaterThan(0)
+        const expected = sums.replace(/\d+$/, String(round))
+        expect([await seen(next.child), await seen(id)]).toEqual([expected, expected])
+        expect((await agent.delete(next.child)).status).toBe(204)
+      }
+      expect(await seen(first.child)).toBe(sums)
+    },
+  )
 
   it('needs no snapshot of an earlier fork, which may be deleted', { tags: ['faults'] }, async () => {
     const { id, sums } = await large()
@@ -93,7 +109,9 @@ describe('the memory of a large sandbox', () => {
     await isGone(id)
     expect((await agent.act(id, 'wake')).status).toBe(200)
     expect(await seen(id)).toBe(sums)
+    // The fork of a woken one writes what has changed since.
     const woken = await fork(id)
+    expect([woken.bases > 0, woken.own < own / 2]).toEqual([true, true])
     expect(await seen(woken.child)).toBe(sums)
     expect((await agent.delete(id)).status).toBe(204)
     await isGone(id)

@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import { constants, openSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { Socket } from 'node:net'
+import { join } from 'node:path'
+import { Deadline } from '@offshoot/kit/deadline'
+import { checkpointFiles, type MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
+import { continueReleased, stopHeld } from '../guest/hold.ts'
+import { runProgram } from '../host/run-program.ts'
+import { IMAGED_PATH, KEPT_PIPES } from '../vm/machine.ts'
+import type { Vm } from '../vm/vm.ts'
+import { keepMemory } from './keep-memory.ts'
+import { type MemoryCopy, unwrittenSince } from './memory-copy.ts'
+import type { MemoryImage } from './memory-image.ts'
+
+/** QEMU is another user. Only root and that user can enter its folder. */
+const PIPE_MODE = '0666'
+/** Milliseconds to continue a guest after an error. Independent of the capture's deadline, which may be over. */
+const UNDO_MS = 10_000
+
+/**
+ * Lets QEMU map the pages that it still shares with an image from the files that the image was copied to. Stops the guest meanwhile.
+ * The copy is complete before, so it does not matter to the checkpoint if QEMU keeps nothing.
+ * @returns also the milliseconds for which the guest was stopped
+ */
+export async function keepImaged(
+  vm: Vm,
+  image: MemoryImage,
+  copy: MemoryCopy,
+  deadline: Deadline,
+): Promise<{ readonly isKept: boolean; readonly pausedMs: number }> {
+  const pipes = await KeptPipes.make(vm.folder, deadline).catch(() => null)
+  deadline.throwIfOver()
+  if (pipes === null) return { isKept: false, pausedMs: 0 }
+  const startedAt = performance.now()
+  try {
+    await stopHeld(vm, deadline)
+    const shared = () => unwrittenSince(image, vm.process, copy, deadline)
+    const isKept = await pipes.keep(vm, checkpointFiles(copy.folder), shared, deadline)
+    await continueReleased(vm, deadline)
+    return { isKept, pausedMs: performance.now() - startedAt }
+  } catch (error) {
+    if (!vm.hasEnded) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
+    throw error
+  } finally {
+    await pipes.close()
+  }
+}
+
+/**
+ * The pipes by which QEMU asks which pages of its memory are those of an image, and gets the answer. While this process has them
+ * open, QEMU can open them; when it closes them, QEMU does not wait any longer.
+ */
+export class KeptPipes {
+  readonly #paths: readonly string[]
+  readonly #asks: Socket
+  readonly #same: Socket
+
+  private constructor(paths: readonly string[], asks: Socket, same: Socket) {
+    this.#paths = paths
+    this.#asks = asks
+    this.#same = same
+  }
+
+  static async make(folder: string, deadline: Deadline): Promise<KeptPipes> {
+    const [asks, same] = [join(folder, KEPT_PIPES.asks), join(folder, KEPT_PIPES.same)]
+    // An agent that was killed may have left them.
+    for (const path of [asks, same]) await rm(path, { force: true })
+    await runProgram('mkfifo', [`--mode=${PIPE_MODE}`, asks, same], deadline)
+    return new KeptPipes([asks, same], open(asks, 'readable'), open(same, 'writable'))
+  }
+
+  /**
+   * Lets QEMU map the pages that the answer says. Its CPUs stand still meanwhile.
+   * @param layer the complete files of the capture
+   * @param answer called when QEMU's main thread waits, so that nothing writes its memory: one byte per page of the layer, 1 if
+   *   the memory is as the file says
+   * @returns whether QEMU has done it
+   */
+  async keep(
+    vm: Pick<Vm, 'folder' | 'qmp'>,
+    layer: MemoryFiles,
+    answer: () => Promise<Uint8Array>,
+    deadline: Deadline,
+  ): Promise<boolean> {
+    const over = new AbortController()
+    const answered = this.#answer(answer, AbortSignal.any([over.signal, deadline.signal]))
+    const isOpened = await keepMemory(vm, layer, IMAGED_PATH, deadline)
+    over.abort()
+    return (await answered) && isOpened
+  }
+
+  /** @returns whether QEMU was answered */
+  async #answer(answer: () => Promise<Uint8Array>, signal: AbortSignal): Promise<boolean> {
+    try {
+      await once(this.#asks, 'data', { signal })
+      const bytes = await answer()
+      const { promise: written, resolve, reject } = Promise.withResolvers<void>()
+      this.#same.write(bytes, (error) => (error ? reject(error) : resolve()))
+      await Promise.race([written, once(this.#same, 'close')])
+      return !this.#same.destroyed
+    } catch {
+      return false
+    } finally {
+      this.#same.destroy()
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const pipe of [this.#asks, this.#same]) pipe.destroy()
+    for (const path of this.#paths) await rm(path, { force: true })
+  }
+}
+
+/** Opens both ends, so that it need not wait for QEMU. A socket that could read would take what it has written. */
+function open(path: string, use: 'readable' | 'writable'): Socket {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+  const socket = new Socket({ fd, readable: use === 'readable', writable: use === 'writable' })
+  return socket.on('error', () => undefined)
+}

@@ -10,6 +10,7 @@ import { CaptureThreads } from './machine/capture/capture-threads.ts'
 import { durableSeal } from './machine/capture/durable-seal.ts'
 import { Thread } from './machine/capture/thread.ts'
 import { Checkpoints } from './store/checkpoints/checkpoints.ts'
+import { VerifiedFiles } from './store/checkpoints/verified-files.ts'
 import { namedLayers } from './store/checkpoints/named-layers.ts'
 import { loadSigningKeys } from './store/checkpoints/signing-key.ts'
 import { SpentCredit } from './store/credit/spent-credit.ts'
@@ -85,8 +86,8 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
   const id = await loadAgentId(dir, config.agent_id, log)
   const images = new Images(config.images_dir)
   const layers = new Layers(dir, log)
-  const ledger = await Ledger.open(dir, log, namedLayers)
-  const sealFile = durableSeal(new Thread(), images.writeOut)
+  const files = new VerifiedFiles(durableSeal(new Thread(), images.writeOut))
+  const ledger = await Ledger.open(dir, log, { findLayers: namedLayers, removeTree: (path) => files.removeTree(path) })
   // Bakes have gigabytes: a hibernation must not wait for them.
   const sealBake = durableSeal(new Thread(), images.writeOut)
   const earlier = await learnEarlierMachine(dir.earlierMachinesFile, dir.acceleratorFile)
@@ -109,7 +110,7 @@ export async function openHost(config: AgentConfig, log: Logger, purpose: HostPu
       root: dir.root,
       keys: await loadSigningKeys(dir.checkpointKey, log),
       layers,
-      sealFile,
+      files,
       machines: checkpointMachines(() => qemus.all, earlier),
     }),
     snapshots: await Snapshots.open(dir.snapshots, ledger),

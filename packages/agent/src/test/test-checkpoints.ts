@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { durableSeal } from '../machine/capture/durable-seal.ts'
 import { Thread } from '../machine/capture/thread.ts'
 import { type CheckpointMachines, Checkpoints } from '../store/checkpoints/checkpoints.ts'
+import { VerifiedFiles } from '../store/checkpoints/verified-files.ts'
 import { loadSigningKeys } from '../store/checkpoints/signing-key.ts'
 import { Layers } from '../store/disks/layers.ts'
 
@@ -34,7 +35,7 @@ export async function openCheckpoints<Machine>(
     root,
     keys: await loadSigningKeys(join(root, 'checkpoint.key'), { error: () => undefined }),
     layers: await openLayers(root),
-    sealFile: durableSeal(thread, '/dev/null/write-out'),
+    files: new VerifiedFiles(durableSeal(thread, '/dev/null/write-out')),
     machines,
   })
 }

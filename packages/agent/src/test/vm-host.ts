@@ -6,6 +6,7 @@ import { Deadline } from '@offshoot/kit/deadline'
 import { capture, type Capture, type Captured } from '../machine/capture/capture.ts'
 import type { Checkpoint } from '../store/checkpoints/checkpoint.ts'
 import { Checkpoints } from '../store/checkpoints/checkpoints.ts'
+import { VerifiedFiles } from '../store/checkpoints/verified-files.ts'
 import { checkpointMachines } from '../machine/capture/checkpoint-machines.ts'
 import { CaptureThreads } from '../machine/capture/capture-threads.ts'
 import { durableSeal } from '../machine/capture/durable-seal.ts'
@@ -65,7 +66,7 @@ export class VmHost {
       root: dir.root,
       keys,
       layers: this.layers,
-      sealFile: durableSeal(new Thread(), writeOut),
+      files: new VerifiedFiles(durableSeal(new Thread(), writeOut)),
       machines: checkpointMachines(() => [qemu]),
     })
   }

@@ -64,7 +64,9 @@ export async function finishRemoval(host: Host, sandbox: Sandbox): Promise<void>
   await removeTraces(host, sandbox)
 }
 
-async function removeLargeFiles({ store: { dir } }: Host, { id }: Sandbox): Promise<void> {
-  const folders = [dir.vm(id), dir.hibernation(id), dir.memoryBase(id), dir.keptMemory(id)]
-  await traceStep('removal of large files', () => Promise.all(folders.map(removeTree)))
+async function removeLargeFiles({ store: { checkpoints, dir } }: Host, { id }: Sandbox): Promise<void> {
+  const memory = [dir.hibernation(id), dir.memoryBase(id), dir.keptMemory(id)]
+  await traceStep('removal of large files', () =>
+    Promise.all([removeTree(dir.vm(id)), ...memory.map((folder) => checkpoints.remove(folder))]),
+  )
 }

@@ -1,12 +1,11 @@
-import { removeTree } from '../../store/data-dir/folders.ts'
 import type { Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 
 /** Removes the checkpoint of a sandbox that is no longer hibernated. The reconciliation retries. Never rejects. */
 export async function removeHibernation(host: Host, { id }: Pick<Sandbox, 'id'>): Promise<void> {
-  await removeTree(host.store.dir.hibernation(id)).catch((error: unknown) =>
-    host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'),
-  )
+  await host.store.checkpoints
+    .remove(host.store.dir.hibernation(id))
+    .catch((error: unknown) => host.log.error({ err: error, sandbox_id: id }, 'old checkpoint not removed'))
 }
 
 /**

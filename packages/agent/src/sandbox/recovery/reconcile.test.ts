@@ -35,7 +35,7 @@ let host: Host
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reconcile-')))
   const dir = await DataDir.open(join(folder, 'agent'))
-  const ledger = await Ledger.open(dir, silent, namedLayers)
+  const ledger = await Ledger.open(dir, silent, { findLayers: namedLayers })
   // Only the parts that the tests use.
   host = {
     store: {

@@ -21,7 +21,7 @@ import {
 import { type Base, MemoryBases, sealedMemory } from './memory-bases.ts'
 import { restorePages } from './compressed-memory.ts'
 import type { SigningKeys } from './signing-key.ts'
-import { type SealOnThread, VerifiedFiles } from './verified-files.ts'
+import type { VerifiedFiles } from './verified-files.ts'
 
 const signed = z.object({ checkpoint: z.unknown(), hmac: z.string() })
 
@@ -30,7 +30,7 @@ export interface CheckpointsOptions<Machine> {
   readonly root: string
   readonly keys: SigningKeys
   readonly layers: Layers
-  readonly sealFile: SealOnThread
+  readonly files: VerifiedFiles
   readonly machines: CheckpointMachines<Machine>
 }
 
@@ -77,7 +77,7 @@ export class Checkpoints<Machine> {
 
   constructor(options: CheckpointsOptions<Machine>) {
     this.#options = options
-    this.#files = new VerifiedFiles(options.sealFile)
+    this.#files = options.files
     this.bases = new MemoryBases(this.#files, (folder, signedFor) => this.read(folder, signedFor))
   }
 
@@ -261,8 +261,7 @@ export class Checkpoints<Machine> {
   /** Removes the manifest first, so that an interrupted removal leaves no checkpoint. The next sweep removes its layers. */
   async remove(folder: string): Promise<void> {
     await rm(checkpointFiles(folder).manifest, { force: true })
-    for (const name of await namesIn(folder)) await this.#files.unlink(join(folder, name))
-    await rm(folder, { recursive: true, force: true })
+    await this.#files.removeTree(folder)
   }
 
   #sign(folder: string, content: unknown, key: Uint8Array = this.#options.keys.current): string {
@@ -270,13 +269,6 @@ export class Checkpoints<Machine> {
     const hmac = createHmac('sha256', key).update(relative(root, join(folder, '.')))
     return hmac.update('\0').update(JSON.stringify(content)).digest('hex')
   }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
 }
 
 function isEqual(a: string, b: string): boolean {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -99,4 +99,57 @@ it('reports a failure to all callers, and retries for the next one', async () =>
   expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   await expect(files.seal(path, soon())).rejects.toThrow('the thread ended')
   expect(thread.asked).toBe(2)
+})
+
+it('keeps the hash of a file that gets and loses names while it is hashed', async () => {
+  const sealed = files.seal(path, soon())
+  await thread.wasAsked(1)
+  await Promise.all(['a', 'b', 'c'].map((name) => files.link(path, join(folder, name))))
+  await files.unlink(join(folder, 'b'))
+  thread.opened.resolve()
+  expect(await sealed).toEqual(sealOf(CONTENT))
+  await Promise.all([
+    files.unlink(path),
+    files.link(join(folder, 'a'), join(folder, 'd')),
+    files.unlink(join(folder, 'c')),
+  ])
+  expect(await files.isUnchanged(join(folder, 'd'), sealOf(CONTENT), soon())).toBe(true)
+  expect(thread.asked).toBe(1)
+})
+
+it('does not keep the hash of a file that somebody else has changed meanwhile', async () => {
+  const sealed = files.seal(path, soon())
+  await thread.wasAsked(1)
+  await files.link(path, join(folder, 'a'))
+  await appendFile(path, '!')
+  await files.link(path, join(folder, 'b'))
+  thread.opened.resolve()
+  await sealed
+  expect(await files.isUnchanged(path, sealOf(`${CONTENT}!`), soon())).toBe(true)
+  expect(thread.asked).toBe(2)
+})
+
+it('finds a file by its name although another name, by which it is being hashed, is removed', async () => {
+  const other = join(folder, 'other')
+  await files.link(path, other)
+  const sealed = files.seal(other, soon())
+  sealed.catch(() => undefined)
+  await thread.wasAsked(1)
+  const asked = files.isUnchanged(path, sealOf(CONTENT), soon())
+  await files.unlink(other)
+  thread.opened.resolve()
+  await expect(sealed).rejects.toThrow('ENOENT')
+  expect(await asked).toBe(true)
+})
+
+it('removes a folder, and keeps the hashes of files that have other names', async () => {
+  thread.opened.resolve()
+  await files.seal(path, soon())
+  const doomed = join(folder, 'doomed')
+  await mkdir(join(doomed, 'below'), { recursive: true })
+  await files.link(path, join(doomed, 'memory'))
+  for (const gone of [doomed, join(folder, 'missing')]) await files.removeTree(gone)
+  expect(await readdir(folder)).toEqual(['memory'])
+  expect(await files.isUnchanged(path, sealOf(CONTENT), soon())).toBe(true)
+  expect(thread.asked).toBe(1)
 })

@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs'
-import { link, open, rm, stat } from 'node:fs/promises'
+import { link, open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Deadline } from '@offshoot/kit/deadline'
 import { type FileSeal, isSameSeal } from './checkpoint.ts'
 import type { SealFile } from './seal-file.ts'
@@ -29,17 +30,25 @@ export type SealOnThread = (asked: AskedSeal, deadline: Deadline) => Promise<Fil
 
 /** A hash in progress. */
 interface Hashing {
-  readonly seen: Seen
+  /** The name by which the file is read. */
+  readonly path: string
+  /** As the file is if only this class has changed it since the hash began. */
+  seen: Seen
   readonly isDurable: boolean
   readonly seal: Promise<FileSeal>
 }
 
-/** Sizes and hashes of files. Each file is read once per agent process, unless something other than this class has changed it. */
+/**
+ * Sizes and hashes of files. Each file is read once per agent process, unless something other than this class has changed it. Whoever
+ * adds or removes a name of such a file does it here, also while the file is hashed.
+ */
 export class VerifiedFiles {
   readonly #sealFile: SealOnThread
   readonly #known = new Map<string, { readonly seen: Seen; readonly seal: FileSeal }>()
   /** By file: shared by concurrent callers, and completed even after all of them have left. */
   readonly #hashing = new Map<string, Hashing>()
+  /** By file: the end of the last change of its names. One at a time, so that each knows what it has changed. */
+  readonly #turns = new Map<string, Promise<void>>()
 
   constructor(sealFile: SealOnThread) {
     this.#sealFile = sealFile
@@ -72,19 +81,44 @@ export class VerifiedFiles {
     })
   }
 
+  /** Removes a file, or a folder with its content. No effect if there is nothing. */
+  async removeTree(path: string): Promise<void> {
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
+    for (const entry of entries) if (entry.isFile()) await this.unlink(join(path, entry.name))
+    await rm(path, { recursive: true, force: true })
+  }
+
   /** Keeps the hash, because only this class has changed the file. */
   async #changeNames(path: string, change: () => Promise<void>): Promise<void> {
     const file = await open(path)
     try {
-      const before = seenOf(await file.stat({ bigint: true }))
-      await change()
-      const after = seenOf(await file.stat({ bigint: true }))
-      const known = this.#known.get(before.file)
-      if (known === undefined || !isSame(known.seen, before) || !isSame({ ...after, ctimeNs: before.ctimeNs }, before))
-        return
-      this.#remember(after, known.seal)
+      const look = async () => seenOf(await file.stat({ bigint: true }))
+      await this.#inTurn((await look()).file, async () => {
+        const before = await look()
+        await change()
+        this.#follow(before, await look())
+      })
     } finally {
       await file.close()
+    }
+  }
+
+  #follow(before: Seen, after: Seen): void {
+    if (!isSame({ ...after, ctimeNs: before.ctimeNs }, before)) return
+    const known = this.#known.get(before.file)
+    if (known !== undefined && isSame(known.seen, before)) this.#remember(after, known.seal)
+    const hashing = this.#hashing.get(before.file)
+    if (hashing !== undefined && isSame(hashing.seen, before)) hashing.seen = after
+  }
+
+  async #inTurn(file: string, work: () => Promise<void>): Promise<void> {
+    const mine = (this.#turns.get(file) ?? Promise.resolve()).then(work)
+    const ended = mine.catch(() => undefined)
+    this.#turns.set(file, ended)
+    try {
+      await mine
+    } finally {
+      if (this.#turns.get(file) === ended) this.#turns.delete(file)
     }
   }
 
@@ -93,26 +127,38 @@ export class VerifiedFiles {
     const known = this.#known.get(seen.file)
     if (known && isSame(known.seen, seen)) return known.seal
     deadline.throwIfOver()
-    return deadline.race(this.#hash(path, seen, isDurable))
+    const hashing = this.#hash(path, seen, isDurable)
+    try {
+      return await deadline.race(hashing.seal)
+    } catch (error) {
+      const isOtherGone = hashing.path !== path && (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!isOtherGone) throw error
+      return this.#seal(path, isDurable, deadline)
+    }
   }
 
   /** The hash continues after a caller's deadline: the next caller gets the result. */
-  #hash(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
+  #hash(path: string, seen: Seen, isDurable: boolean): Hashing {
     const running = this.#hashing.get(seen.file)
-    if (running && isSame(running.seen, seen) && (running.isDurable || !isDurable)) return running.seal
-    const hashing: Hashing = { seen, isDurable, seal: this.#read(path, seen, isDurable) }
+    if (running && isSame(running.seen, seen) && (running.isDurable || !isDurable)) return running
+    const { promise: seal, resolve, reject } = Promise.withResolvers<FileSeal>()
+    const hashing: Hashing = { path, seen, isDurable, seal }
     this.#hashing.set(seen.file, hashing)
     const forget = () => {
       if (this.#hashing.get(seen.file) === hashing) this.#hashing.delete(seen.file)
     }
-    hashing.seal.then(forget, forget)
-    return hashing.seal
+    seal.then(forget, forget)
+    this.#read(hashing).then(resolve, reject)
+    return hashing
   }
 
-  async #read(path: string, seen: Seen, isDurable: boolean): Promise<FileSeal> {
+  async #read(hashing: Hashing): Promise<FileSeal> {
+    const { path, isDurable } = hashing
     const seal = await this.#sealFile({ path, isDurable }, Deadline.after(HASH_MS, `hash of ${path}`))
-    // The file was changed while it was read, so the hash is wrong and must not be remembered.
-    if (isSame(seen, await look(path))) this.#remember(seen, seal)
+    // Otherwise the file was changed while it was read, so the hash is wrong and must not be remembered.
+    await this.#inTurn(hashing.seen.file, async () => {
+      if (isSame(hashing.seen, await look(path))) this.#remember(hashing.seen, seal)
+    })
     return seal
   }
 

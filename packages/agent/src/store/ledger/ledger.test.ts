@@ -14,7 +14,7 @@ beforeEach(async () => {
   for (const name of ['trash', 'quarantine', 'object']) await mkdir(place(name))
   await writeFile(join(place('object'), 'data'), 'data')
   const folders = { root, trash: place('trash'), quarantine: place('quarantine') }
-  ledger = await Ledger.open(folders, pino({ level: 'silent' }), async () => null)
+  ledger = await Ledger.open(folders, pino({ level: 'silent' }), { findLayers: async () => null })
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 

@@ -17,6 +17,7 @@ import { quarantineEntry, type QuarantineEntry } from '@offshoot/contract/agent-
 import { syncFolder } from '@offshoot/kit/sync-folder'
 import { writeFileDurably } from '@offshoot/kit/write-file-durably'
 import type { Logger } from 'pino'
+import { removeTree } from '../data-dir/folders.ts'
 import { UnreadableRecords, type RecordKind } from './unreadable-records.ts'
 import { isPresent } from './is-present.ts'
 
@@ -43,6 +44,15 @@ export interface Owner {
 /** The frozen layers that an object without a readable record needs; `null`: unknown. */
 export type FindLayers = (folder: string) => Promise<readonly string[] | null>
 
+/** Deletes a file, or a folder with its content. No effect if there is nothing. */
+type RemoveTree = (path: string) => Promise<void>
+
+interface Options {
+  readonly findLayers: FindLayers
+  /** By default without regard to hashes that somebody knows of its files. */
+  readonly removeTree?: RemoveTree
+}
+
 interface Place {
   /** The agent's data directory. */
   readonly root: string
@@ -55,18 +65,20 @@ export class Ledger {
   readonly #place: Place
   readonly #log: Logger
   readonly #findLayers: FindLayers
+  readonly #removeTree: RemoveTree
   readonly #entries = new Map<string, QuarantineEntry>()
 
-  private constructor(place: Place, log: Logger, findLayers: FindLayers) {
+  private constructor(place: Place, log: Logger, options: Options) {
     this.#place = place
     this.#log = log
-    this.#findLayers = findLayers
+    this.#findLayers = options.findLayers
+    this.#removeTree = options.removeTree ?? removeTree
     this.unreadable = new UnreadableRecords(log)
   }
 
   /** Reads the entries of quarantine. Deletes nothing. */
-  static async open(place: Place, log: Logger, findLayers: FindLayers): Promise<Ledger> {
-    const ledger = new Ledger(place, log, findLayers)
+  static async open(place: Place, log: Logger, options: Options): Promise<Ledger> {
+    const ledger = new Ledger(place, log, options)
     for (const name of await readdir(place.quarantine)) {
       if (!name.endsWith('.json')) continue
       try {
@@ -125,14 +137,14 @@ export class Ledger {
   /** Deletes an object. No effect if it does not exist. @param reason the reason for the log */
   async discard(kind: RecordKind | 'layer' | 'qemu', path: string, reason: string): Promise<void> {
     const doomed = await this.#moveToTrash(kind, path, reason)
-    if (doomed !== null) await rm(doomed, { recursive: true, force: true })
+    if (doomed !== null) await this.#removeTree(doomed)
   }
 
   /** The same, but without waiting for the end of its files. They are gone after the next start at the latest. */
   async discardInBackground(kind: RecordKind, path: string, reason: string): Promise<void> {
     const doomed = await this.#moveToTrash(kind, path, reason)
     if (doomed === null) return
-    rm(doomed, { recursive: true, force: true }).catch((error: unknown) =>
+    this.#removeTree(doomed).catch((error: unknown) =>
       this.#log.error({ err: error, path: doomed }, 'removed object stays in the trash until the next start'),
     )
   }

@@ -17,7 +17,7 @@ let templates: BuiltTemplates<object>
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'offshoot-templates-'))
   dir = await DataDir.open(root)
-  const ledger = await Ledger.open(dir, pino({ level: 'silent' }), async () => null)
+  const ledger = await Ledger.open(dir, pino({ level: 'silent' }), { findLayers: async () => null })
   templates = await BuiltTemplates.open(dir.templates, ledger)
 })
 afterAll(async () => rm(root, { recursive: true }))

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
 import { identifyProcess } from '@offshoot/kit/process-identity'
-import type { QmpClient } from '@offshoot/qmp/client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Mapper, Mappers } from '../../test/memory-mappers.ts'
 import { KEPT_FILES, KEPT_PIPES } from '../vm/machine.ts'
 import { KeptPipes } from './keep-imaged.ts'
+import type { Keeping } from './keep-memory.ts'
 import { MemoryImage } from './memory-image.ts'
 
 let mappers: Mappers
@@ -37,12 +37,12 @@ async function imaged() {
 }
 
 /** A monitor whose process opens what it is told to. */
-function monitorOf(mapper: Mapper, opens = 'i'): Pick<QmpClient, 'execute'> {
+function monitorOf(mapper: Mapper, opens: string): Keeping['qmp'] {
   const execute = async (command: string) => {
     if (command === 'blockdev-add' && (await mapper.ask(opens)) !== 1) throw new Error('no such file')
     return {}
   }
-  return { execute: execute as QmpClient['execute'] }
+  return { execute }
 }
 
 type Imaged = Awaited<ReturnType<typeof imaged>>
@@ -54,7 +54,7 @@ async function keep(
 ): Promise<boolean> {
   const pipes = await KeptPipes.make(folder, deadline())
   try {
-    const vm = { folder, qmp: monitorOf(mapper, opens) as QmpClient }
+    const vm = { folder, qmp: monitorOf(mapper, opens) }
     return await pipes.keep(vm, files, answer, deadline())
   } finally {
     await pipes.close()
@@ -83,8 +83,7 @@ describe.runIf(process.getuid?.() === 0)('memory that QEMU keeps after a copy fr
 
   it('is no more than QEMU was told before the agent ended', { tags: ['faults'] }, async () => {
     const of = await imaged()
-    const fail = async () => Promise.reject(new Error('the thread ended'))
-    expect(await keep(of, fail)).toBe(false)
+    expect(await keep(of, () => Promise.reject(new Error('the thread ended')))).toBe(false)
     expect(unkept(of)).toBe(200)
     const half = async () => (await of.shared()).subarray(0, 100)
     expect(await keep(of, half)).toBe(true)
@@ -113,7 +112,7 @@ describe.runIf(process.getuid?.() === 0)('memory that QEMU keeps after a copy fr
       return told
     }
     const pipes = await KeptPipes.make(of.folder, deadline())
-    const vm = { folder: of.folder, qmp: { execute } as unknown as QmpClient }
+    const vm = { folder: of.folder, qmp: { execute: execute as Keeping['qmp']['execute'] } }
     expect(await pipes.keep(vm, of.files, answer, deadline())).toBe(true)
     await pipes.close()
     of.image.close()

@@ -9,7 +9,7 @@ import { continueReleased, stopHeld } from '../guest/hold.ts'
 import { runProgram } from '../host/run-program.ts'
 import { IMAGED_PATH, KEPT_PIPES } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
-import { keepMemory } from './keep-memory.ts'
+import { keepMemory, type Keeping } from './keep-memory.ts'
 import { type MemoryCopy, unwrittenSince } from './memory-copy.ts'
 import type { MemoryImage } from './memory-image.ts'
 
@@ -77,12 +77,7 @@ export class KeptPipes {
    *   the memory is as the file says
    * @returns whether QEMU has done it
    */
-  async keep(
-    vm: Pick<Vm, 'folder' | 'qmp'>,
-    layer: MemoryFiles,
-    answer: () => Promise<Uint8Array>,
-    deadline: Deadline,
-  ): Promise<boolean> {
+  async keep(vm: Keeping, layer: MemoryFiles, answer: () => Promise<Uint8Array>, deadline: Deadline): Promise<boolean> {
     const over = new AbortController()
     const answered = this.#answer(answer, AbortSignal.any([over.signal, deadline.signal]))
     const isOpened = await keepMemory(vm, layer, IMAGED_PATH, deadline)

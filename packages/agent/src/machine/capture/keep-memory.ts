@@ -11,6 +11,11 @@ import { FINAL_MODE } from './save-memory.ts'
 const READABLE_MODE = 0o444
 const NODE = 'kept-memory'
 
+/** What of a VM is needed to let its QEMU keep memory. */
+export interface Keeping extends Pick<Vm, 'folder'> {
+  readonly qmp: Pick<Vm['qmp'], 'execute'>
+}
+
 /**
  * Lets QEMU replace pages of its memory by equal ones of a capture's files (native/kept-memory.c). Its CPUs stand still meanwhile. A
  * QEMU that an earlier agent has started refuses, and keeps its memory as it is.
@@ -19,7 +24,7 @@ const NODE = 'kept-memory'
  * @returns whether QEMU has done it
  */
 export async function keepMemory(
-  { folder, qmp }: Pick<Vm, 'folder' | 'qmp'>,
+  { folder, qmp }: Keeping,
   layer: MemoryFiles,
   path: typeof KEPT_PATH | typeof IMAGED_PATH,
   deadline: Deadline,

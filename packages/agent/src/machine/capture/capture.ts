@@ -12,6 +12,7 @@ import { fileOfLayer, newLayerId, nodeOfLayer, type LayerId } from '../../store/
 import type { Layers } from '../../store/disks/layers.ts'
 import { bakeFiles } from '../../store/bakes/bake-files.ts'
 import { continueReleased, stopHeld } from '../guest/hold.ts'
+import { KEPT_PATH } from '../vm/machine.ts'
 import type { Vm } from '../vm/vm.ts'
 import { checkpointFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import type { CopyLane } from './copy-lane.ts'
@@ -22,7 +23,6 @@ import { PAGE_BYTES } from './page-runs.ts'
 import { MemoryImage } from './memory-image.ts'
 import type { SavedMemory } from './save-memory.ts'
 import { saveState } from './save-state.ts'
-import { KEPT_PATH } from '../vm/machine.ts'
 
 /** The agent copies less memory sooner than it reads the mappings of what QEMU has kept. */
 export const LEAST_KEPT_BYTES = 32 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { link, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { link, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Deadline } from '@offshoot/kit/deadline'
@@ -7,7 +7,7 @@ import { identifyProcess } from '@offshoot/kit/process-identity'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Mapper, Mappers } from '../../test/memory-mappers.ts'
 import { KEPT_FILES, KEPT_PIPES } from '../vm/machine.ts'
-import { KeptPipes } from './keep-imaged.ts'
+import { KeptPipes, openPipe } from './keep-imaged.ts'
 import type { Keeping } from './keep-memory.ts'
 import { MemoryImage } from './memory-image.ts'
 
@@ -135,5 +135,32 @@ describe.runIf(process.getuid?.() === 0)('memory that QEMU keeps after a copy fr
     expect(await keep(of, of.shared)).toBe(true)
     of.image.close()
     expect(unkept(of)).toBe(0)
+  })
+
+  it('uses nothing but pipes, whatever QEMU has put in their place', { tags: ['faults'] }, async () => {
+    const { folder, image } = await imaged()
+    image.close()
+    const [file, link] = [join(folder, 'file'), join(folder, 'link')]
+    await writeFile(file, 'a file of the host')
+    await symlink(file, link)
+    expect(() => openPipe(file, 'writable')).toThrow('is no pipe')
+    expect(() => openPipe(link, 'writable')).toThrow('ELOOP')
+    expect(await readFile(file, 'utf8')).toBe('a file of the host')
+  })
+
+  it('does not wait for a QEMU that asks, and does not read', { tags: ['faults'] }, async () => {
+    const of = await imaged()
+    const more = new Uint8Array(200_000)
+    const execute = async (command: string) => {
+      if (command === 'blockdev-add') await writeFile(join(of.folder, KEPT_PIPES.asks), '?')
+      return {}
+    }
+    const pipes = await KeptPipes.make(of.folder, deadline())
+    const vm = { folder: of.folder, qmp: { execute: execute as Keeping['qmp']['execute'] } }
+    const kept = pipes.keep(vm, of.files, async () => more, Deadline.after(500, 'keeping'))
+    await expect(kept).rejects.toThrow('keeping')
+    await pipes.close()
+    of.image.close()
+    expect(unkept(of)).toBe(200)
   })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { constants, openSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -15,6 +15,8 @@ import type { MemoryImage } from './memory-image.ts'
 
 /** QEMU is another user. Only root and that user can enter its folder. */
 const PIPE_MODE = '0666'
+/** Milliseconds for QEMU to keep its memory, while its guest stands still: a hundred times the usual. */
+const KEEP_MS = 5000
 /** Milliseconds to continue a guest after an error. Independent of the capture's deadline, which may be over. */
 const UNDO_MS = 10_000
 
@@ -36,14 +38,16 @@ export async function keepImaged(
   try {
     await stopHeld(vm, deadline)
     const shared = () => unwrittenSince(image, vm.process, copy, deadline)
-    const isKept = await pipes.keep(vm, checkpointFiles(copy.folder), shared, deadline)
+    const within = deadline.within(KEEP_MS, 'keeping of the memory')
+    const isKept = await pipes.keep(vm, checkpointFiles(copy.folder), shared, within).catch(() => false)
+    // QEMU does not wait for an answer any longer, so it can continue.
+    await pipes.close()
     await continueReleased(vm, deadline)
     return { isKept, pausedMs: performance.now() - startedAt }
   } catch (error) {
+    await pipes.close()
     if (!vm.hasEnded) await continueReleased(vm, Deadline.after(UNDO_MS, 'continuation of a VM'))
     throw error
-  } finally {
-    await pipes.close()
   }
 }
 
@@ -67,7 +71,13 @@ export class KeptPipes {
     // An agent that was killed may have left them.
     for (const path of [asks, same]) await rm(path, { force: true })
     await runProgram('mkfifo', [`--mode=${PIPE_MODE}`, asks, same], deadline)
-    return new KeptPipes([asks, same], open(asks, 'readable'), open(same, 'writable'))
+    const asking = openPipe(asks, 'readable')
+    try {
+      return new KeptPipes([asks, same], asking, openPipe(same, 'writable'))
+    } catch (error) {
+      asking.destroy()
+      throw error
+    }
   }
 
   /**
@@ -82,7 +92,7 @@ export class KeptPipes {
     const answered = this.#answer(answer, AbortSignal.any([over.signal, deadline.signal]))
     const isOpened = await keepMemory(vm, layer, IMAGED_PATH, deadline)
     over.abort()
-    return (await answered) && isOpened
+    return (await deadline.race(answered)) && isOpened
   }
 
   /** @returns whether QEMU was answered */
@@ -107,9 +117,16 @@ export class KeptPipes {
   }
 }
 
-/** Opens both ends, so that it need not wait for QEMU. A socket that could read would take what it has written. */
-function open(path: string, use: 'readable' | 'writable'): Socket {
-  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK)
+/**
+ * Opens both ends of a pipe, so that it need not wait for QEMU. A socket that could read would take what it has written.
+ * @throws Error if it is something else: QEMU's user may change what is in QEMU's folder
+ */
+export function openPipe(path: string, use: 'readable' | 'writable'): Socket {
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  if (!fstatSync(fd).isFIFO()) {
+    closeSync(fd)
+    throw new Error(`${path} is no pipe`)
+  }
   const socket = new Socket({ fd, readable: use === 'readable', writable: use === 'writable' })
   return socket.on('error', () => undefined)
 }

@@ -16,7 +16,7 @@ import { type Figure, inMibPerSecond, rounds, Samples } from './measure.ts'
 import { inSandbox, recipeOf } from './sandbox-benches.ts'
 
 const run = promisify(execFile)
-const PORT = 3000
+export const PORT = 3000
 /** The port of `small-server.c`. */
 const SMALL_PORT = 3001
 const MIB = 32
@@ -31,10 +31,16 @@ require('http').createServer((request, response) => response.end(request.url ===
 const keepAlive = new Agent({ keepAlive: true })
 
 /** Number of bytes of one answer, through the edge on a keep-alive connection. */
-export async function get(offshoot: Offshoot, id: string, path: string, port = PORT): Promise<number> {
+export async function get(
+  offshoot: Offshoot,
+  id: string,
+  path: string,
+  port = PORT,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<number> {
   const { url, host } = previewOf(offshoot, id, port)
   const signal = AbortSignal.timeout(ANSWER_MS)
-  const request = httpRequest(url + path, { headers: { host }, agent: keepAlive, signal })
+  const request = httpRequest(url + path, { headers: { ...headers, host }, agent: keepAlive, signal })
   request.end()
   const [response] = (await once(request, 'response', { signal })) as [IncomingMessage]
   let bytes = 0
@@ -70,7 +76,8 @@ async function ask({ input, output, host }: Asked, path: string): Promise<void> 
   }
 }
 
-async function serveIn(offshoot: Offshoot, id: string): Promise<void> {
+/** Starts a server that answers `/` with two bytes, and waits for its first answer. */
+export async function serveIn(offshoot: Offshoot, id: string): Promise<void> {
   await offshoot.request('PUT', `/v1/sandboxes/${id}/fs?path=/root/server.js`, { body: SERVER })
   await offshoot.request('POST', `/v1/sandboxes/${id}/exec`, {
     body: { cmd: 'node /root/server.js', background: true },

@@ -4,7 +4,7 @@ import { hold } from './cleanup.ts'
 import { fill, selectOne } from './database-benches.ts'
 import { PORT, startApp } from './fork-app-bench.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
-import { get } from './preview-benches.ts'
+import { get, PORT as PREVIEW_PORT, serveIn } from './preview-benches.ts'
 import { inSandbox } from './sandbox-benches.ts'
 import { TracedRequests } from './traced.ts'
 import { untilCopy, withZygote } from './with-zygote.ts'
@@ -12,6 +12,7 @@ import { untilCopy, withZygote } from './with-zygote.ts'
 const ROUNDS = 30
 /** Of each kind in the life of a sandbox. */
 const SHORT_REQUESTS = 5
+const PREVIEWS = 100
 const TEMPLATE = 'base'
 const DATABASE_TEMPLATE = 'postgres-16'
 const LARGE_ROUNDS = 8
@@ -76,6 +77,7 @@ export async function poolTraces(): Promise<Record<string, Figure>> {
       await untilCopy(offshoot, TEMPLATE)
       await copiesOfALife(offshoot, traced)
     }
+    await previews(offshoot, traced)
     await offshoot.stop()
   }
   const databases = async (offshoot: Offshoot) => {
@@ -116,6 +118,14 @@ async function copiesOfALife(offshoot: Offshoot, traced: TracedRequests): Promis
   await offshoot.request('POST', `/v1/sandboxes/${id}/hibernate`)
   await traced.send(offshoot, 'wake', 'POST', `/sandboxes/${id}/wake`)
   await offshoot.delete(id)
+}
+
+async function previews(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
+  await inSandbox(offshoot, async (id) => {
+    await serveIn(offshoot, id)
+    for (const _round of rounds(PREVIEWS, 10_000))
+      await traced.time('preview', async (headers) => get(offshoot, id, '/', PREVIEW_PORT, headers))
+  })
 }
 
 async function lifeOfADatabase(offshoot: Offshoot, traced: TracedRequests): Promise<void> {

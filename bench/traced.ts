@@ -53,14 +53,23 @@ export class TracedRequests {
 
   /** @returns the body of the answer and the milliseconds until it */
   async send(offshoot: Offshoot, name: string, method: string, path: string, body?: object) {
+    const { result, ms } = await this.time(name, async (headers) => {
+      const answer = await offshoot.request(method, `/v1${path}`, { headers, ...(body && { body }) })
+      if (answer.status >= 300) throw new Error(`${name} answered ${answer.status}: ${answer.text}`)
+      return answer
+    })
+    return { body: result.body, ms }
+  }
+
+  /** @param request sends these headers */
+  async time<T>(name: string, request: (headers: { readonly traceparent: string }) => Promise<T>) {
     const trace = randomBytes(16).toString('hex')
-    const headers = { traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01` }
+    const traceparent = `00-${trace}-${randomBytes(8).toString('hex')}-01`
     const beganAt = performance.now()
-    const answer = await offshoot.request(method, `/v1${path}`, { headers, ...(body && { body }) })
-    if (answer.status >= 300) throw new Error(`${name} answered ${answer.status}: ${answer.text}`)
+    const result = await request({ traceparent })
     const ms = performance.now() - beganAt
     this.#sent.push({ name, trace, ms })
-    return { body: answer.body, ms }
+    return { result, ms }
   }
 
   /** For each name, its spans. Call it when the server has stopped: its processes export the rest at their end. */

@@ -83,8 +83,9 @@ export class VerifiedFiles {
 
   /** Removes a file, or a folder with its content. No effect if there is nothing. */
   async removeTree(path: string): Promise<void> {
+    // What fails here is tried again, and then reported, by rm().
     const entries = await readdir(path, { withFileTypes: true }).catch(() => [])
-    for (const entry of entries) if (entry.isFile()) await this.unlink(join(path, entry.name))
+    for (const entry of entries) if (entry.isFile()) await this.unlink(join(path, entry.name)).catch(() => undefined)
     await rm(path, { recursive: true, force: true })
   }
 

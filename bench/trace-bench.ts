@@ -69,8 +69,8 @@ async function requestsOfALife(offshoot: Offshoot, traced: TracedRequests): Prom
  * first `node -v`.
  */
 export async function poolTraces(): Promise<Record<string, Figure>> {
-  const [nodes, traced] = [new Samples(), await TracedRequests.start()]
-  const sandboxes = async (offshoot: Offshoot) => {
+  const nodes = new Samples()
+  const sandboxes: Work = async (offshoot, traced) => {
     for (const _round of rounds(ROUNDS, 60_000)) {
       await untilCopy(offshoot, TEMPLATE)
       nodes.add(await firstCommands(offshoot, traced))
@@ -78,20 +78,30 @@ export async function poolTraces(): Promise<Record<string, Figure>> {
       await copiesOfALife(offshoot, traced)
     }
     await previews(offshoot, traced)
-    await offshoot.stop()
   }
-  const databases = async (offshoot: Offshoot) => {
-    for (const _round of rounds(ROUNDS, 40_000)) {
-      await untilCopy(offshoot, DATABASE_TEMPLATE)
-      await lifeOfADatabase(offshoot, traced)
-    }
-    await offshoot.stop()
-  }
-  await withZygote(TEMPLATE, sandboxes, traced.env)
-  await withZygote(DATABASE_TEMPLATE, databases, traced.env)
+  const figures = await tracesOfCopies(sandboxes, livesOfDatabases)
+  return { traces_pool: nodes.figure('ms'), ...figures }
+}
+
+type Work = (offshoot: Offshoot, traced: TracedRequests) => Promise<void>
+
+/** Runs each with a server that has a zygote. */
+async function tracesOfCopies(sandboxes: Work, databases: Work): Promise<Record<string, Figure>> {
+  const traced = await TracedRequests.start()
+  const run = (template: 'base' | 'postgres-16', work: Work) =>
+    withZygote(
+      template,
+      async (offshoot) => {
+        await work(offshoot, traced)
+        await offshoot.stop()
+      },
+      traced.env,
+    )
+  await run(TEMPLATE, sandboxes)
+  await run(DATABASE_TEMPLATE, databases)
   const figures = traced.figures()
   await traced.stop()
-  return { traces_pool: nodes.figure('ms'), ...figures }
+  return figures
 }
 
 /** @returns the milliseconds of the create and the first `node -v` */
@@ -128,6 +138,13 @@ async function previews(offshoot: Offshoot, traced: TracedRequests): Promise<voi
   })
 }
 
+async function livesOfDatabases(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
+  for (const _round of rounds(ROUNDS, 40_000)) {
+    await untilCopy(offshoot, DATABASE_TEMPLATE)
+    await lifeOfADatabase(offshoot, traced)
+  }
+}
+
 async function lifeOfADatabase(offshoot: Offshoot, traced: TracedRequests): Promise<void> {
   const { body: database } = await traced.send(offshoot, 'database', 'POST', '/databases', {})
   await selectOne(database)
@@ -142,19 +159,11 @@ async function lifeOfADatabase(offshoot: Offshoot, traced: TracedRequests): Prom
  * continued by copies of a zygote. `traces_large` is the first fork of an app.
  */
 export async function largeTraces(): Promise<Record<string, Figure>> {
-  const [first, traced] = [new Samples(), await TracedRequests.start()]
-  const forks = async (offshoot: Offshoot) => {
+  const first = new Samples()
+  const forks: Work = async (offshoot, traced) => {
     for (const _round of rounds(LARGE_ROUNDS, 120_000)) await forksOfAnApp(offshoot, traced, first)
-    await offshoot.stop()
   }
-  const database = async (offshoot: Offshoot) => {
-    await lifeOfALargeDatabase(offshoot, traced)
-    await offshoot.stop()
-  }
-  await withZygote(TEMPLATE, forks, traced.env)
-  await withZygote(DATABASE_TEMPLATE, database, traced.env)
-  const figures = traced.figures()
-  await traced.stop()
+  const figures = await tracesOfCopies(forks, lifeOfALargeDatabase)
   return { traces_large: first.figure('ms'), ...figures }
 }
 

@@ -6,7 +6,7 @@
  *     d FIRST PAGES             discards pages, as a balloon does
  *     s                         reads one byte of the device state, as QEMU's channels do
  *     k                         keeps what a capture has written; answers 1 if it could
- *     i                         likewise for what was copied from an image
+ *     i                         keeps what the agent has copied from an image; answers 1 if it could
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -150,7 +150,7 @@ export async function addLayer(
 
 /**
  * For large guests: takes an image of the memory while the guest is stopped, and copies the image while the guest runs. Stops it
- * again for a moment if QEMU is to keep what was copied.
+ * again for a moment, so that QEMU can keep what the agent has copied.
  */
 const captureRunning: Way = async (vm, layer, options, deadline) => {
   // A guest that ends afterwards gains nothing from an image.

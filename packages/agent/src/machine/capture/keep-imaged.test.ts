@@ -36,7 +36,7 @@ async function imaged() {
   return { mapper, folder, image, files, shared }
 }
 
-/** A monitor whose process opens what it is told to. */
+/** A monitor of a process. @param opens the command that the process runs for `blockdev-add` */
 function monitorOf(mapper: Mapper, opens: string): Keeping['qmp'] {
   const execute = async (command: string) => {
     if (command === 'blockdev-add' && (await mapper.ask(opens)) !== 1) throw new Error('no such file')

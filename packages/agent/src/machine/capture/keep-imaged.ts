@@ -119,7 +119,7 @@ export class KeptPipes {
 
 /**
  * Opens both ends of a pipe, so that it need not wait for QEMU. A socket that could read would take what it has written.
- * @throws Error if it is something else: QEMU's user may change what is in QEMU's folder
+ * @throws Error if the path names something else: QEMU's user can replace files in QEMU's folder
  */
 export function openPipe(path: string, use: 'readable' | 'writable'): Socket {
   const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK | constants.O_NOFOLLOW)

@@ -26,7 +26,8 @@ export function mergeRuns(own: Uint8Array, maxRuns = MAX_RUNS): PageRun[] {
   }
 }
 
-function findRuns(own: Uint8Array): PageRun[] {
+/** The longest runs of ones. */
+export function findRuns(own: Uint8Array): PageRun[] {
   const runs: PageRun[] = []
   for (let first = own.indexOf(1); first >= 0;) {
     const next = own.indexOf(0, first)
@@ -50,7 +51,7 @@ function joinRuns(runs: readonly PageRun[], maxGap: number): PageRun[] {
 
 /** The widest gap for which all gaps up to it have together no more than a small share of the written pages. */
 function affordableGap(runs: readonly PageRun[]): number {
-  let budget = MAX_EXTRA_SHARE * runs.reduce((sum, { pages }) => sum + pages, 0)
+  let budget = MAX_EXTRA_SHARE * countPages(runs)
   const gaps = runs.slice(1).map((run, index) => gapBetween(runs[index] ?? run, run))
   const counts = new Map<number, number>()
   for (const gap of gaps) counts.set(gap, (counts.get(gap) ?? 0) + 1)
@@ -61,6 +62,11 @@ function affordableGap(runs: readonly PageRun[]): number {
     affordable = gap
   }
   return affordable
+}
+
+/** The pages of all runs. */
+export function countPages(runs: readonly PageRun[]): number {
+  return runs.reduce((sum, run) => sum + run.pages, 0)
 }
 
 function gapBetween(before: PageRun, after: PageRun): number {

@@ -4,7 +4,16 @@ import { chooseBases } from './choose-bases.ts'
 import { openBase, type MemoryBase } from './memory-base.ts'
 import { findGuestMemory, parseMaps, type GuestMemory } from './memory-map.ts'
 import { ENTRY_BYTES, OF_FILE, pageEntries, PRESENT, SWAPPED } from './page-map.ts'
-import { cutRuns, decodeRuns, encodeRuns, MAX_RUNS, mergeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import {
+  countPages,
+  cutRuns,
+  decodeRuns,
+  encodeRuns,
+  MAX_RUNS,
+  mergeRuns,
+  PAGE_BYTES,
+  type PageRun,
+} from './page-runs.ts'
 
 /** Entries of one comparison: 2 MiB of guest memory. */
 const PART_ENTRIES = 512
@@ -77,10 +86,6 @@ export function copyShare({ pid, pages, runs, start, share: { index, of } }: Cop
   const count = countPages(all)
   const [from, to] = [Math.floor((count * index) / of), Math.floor((count * (index + 1)) / of)]
   writeFile(pages, SHARED, (fd) => copyRuns(pid, start, cutRuns(all, from, to), fd, from * PAGE_BYTES))
-}
-
-function countPages(runs: readonly PageRun[]): number {
-  return runs.reduce((sum, run) => sum + run.pages, 0)
 }
 
 /** The encoded runs of the pages that a guest without a checkpoint has written, and of all that QEMU has used. Its CPUs are stopped. */

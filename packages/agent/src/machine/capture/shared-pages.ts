@@ -3,7 +3,7 @@ import type { MemoryFiles } from '../../store/checkpoints/checkpoint-files.ts'
 import { openBase } from './memory-base.ts'
 import type { GuestMemory } from './memory-map.ts'
 import { FRAME_BITS, pageEntries, PRESENT } from './page-map.ts'
-import { decodeRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
+import { countPages, decodeRuns, findRuns, PAGE_BYTES, type PageRun } from './page-runs.ts'
 import { mappedMemory, type MemoryPlace } from './save-memory.ts'
 
 /** Shorter stretches of pages are not worth a mapping: 64 KiB. */
@@ -65,29 +65,22 @@ export function pagesOfRuns(
   runs: readonly PageRun[],
   { leastPages = LEAST_PAGES, maxStretches = MAX_STRETCHES } = {},
 ): Uint8Array {
-  const stretches = runs.flatMap((run) => stretchesOf(shared, run))
+  const stretches = runs.flatMap(({ firstPage, pages }) =>
+    findRuns(shared.subarray(firstPage, firstPage + pages)).map((found) => ({
+      ...found,
+      firstPage: firstPage + found.firstPage,
+    })),
+  )
   let least = leastPages
   const isLong = ({ pages }: PageRun) => pages >= least
   while (stretches.filter(isLong).length > maxStretches) least *= 2
   const long = new Uint8Array(shared.length)
   for (const { firstPage, pages } of stretches.filter(isLong)) long.fill(1, firstPage, firstPage + pages)
-  const found = new Uint8Array(runs.reduce((sum, { pages }) => sum + pages, 0))
+  const found = new Uint8Array(countPages(runs))
   let at = 0
   for (const { firstPage, pages } of runs) {
     found.set(long.subarray(firstPage, firstPage + pages), at)
     at += pages
   }
   return found
-}
-
-function stretchesOf(shared: Uint8Array, run: PageRun): PageRun[] {
-  const part = shared.subarray(run.firstPage, run.firstPage + run.pages)
-  const stretches: PageRun[] = []
-  for (let first = part.indexOf(1); first >= 0;) {
-    const next = part.indexOf(0, first)
-    const end = next < 0 ? part.length : next
-    stretches.push({ firstPage: run.firstPage + first, pages: end - first })
-    first = part.indexOf(1, end)
-  }
-  return stretches
 }

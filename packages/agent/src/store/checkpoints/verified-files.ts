@@ -81,7 +81,7 @@ export class VerifiedFiles {
     })
   }
 
-  /** Removes a file, or a folder with its content. No effect if there is nothing. */
+  /** As `removeTree` of `folders.ts`, and keeps the hashes of files that have other names. */
   async removeTree(path: string): Promise<void> {
     // What fails here is tried again, and then reported, by rm().
     const entries = await readdir(path, { withFileTypes: true }).catch(() => [])

@@ -44,13 +44,10 @@ export interface Owner {
 /** The frozen layers that an object without a readable record needs; `null`: unknown. */
 export type FindLayers = (folder: string) => Promise<readonly string[] | null>
 
-/** Deletes a file, or a folder with its content. No effect if there is nothing. */
-type RemoveTree = (path: string) => Promise<void>
-
 interface Options {
   readonly findLayers: FindLayers
-  /** By default without regard to hashes that somebody knows of its files. */
-  readonly removeTree?: RemoveTree
+  /** By default, a removal that makes `VerifiedFiles` forget the hashes of files with other names. */
+  readonly removeTree?: typeof removeTree
 }
 
 interface Place {
@@ -65,7 +62,7 @@ export class Ledger {
   readonly #place: Place
   readonly #log: Logger
   readonly #findLayers: FindLayers
-  readonly #removeTree: RemoveTree
+  readonly #removeTree: typeof removeTree
   readonly #entries = new Map<string, QuarantineEntry>()
 
   private constructor(place: Place, log: Logger, options: Options) {

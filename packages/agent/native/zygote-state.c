@@ -28,6 +28,10 @@
 #define MAX_GAP_PAGES 16
 /* CPU_INTERRUPT_POLL (target/i386/cpu.h): the CPU asks its interrupt controller whether an interrupt waits. */
 #define INTERRUPT_POLL 0x10
+/* hw/i386/microvm.c: a larger guest has a gap for devices after so much of its memory, which goes on at the other address. */
+#define LOW_BYTES 0xc0000000ULL
+#define HIGH_ADDRESS 0x100000000ULL
+#define FIRMWARE_END 0x100000
 /* YANK_INSTANCE_TYPE_MIGRATION (qapi/yank.json) */
 #define YANK_MIGRATION 2
 
@@ -49,19 +53,21 @@ static struct {
 /* One byte a page: whether it is already as the checkpoint has it, and whether the zygote has used it. QEMU has translated code of no other page. */
 static char *is_done, *is_used;
 
-/* QEMU's addresses of a guest's memory are those of the file as long as there is no gap for devices: the agent asks for no larger guest. */
+/* `at` is an offset in the memory's file. */
 static void tell_qemu(uint64_t first_page, uint64_t pages)
 {
 	uint64_t at = first_page * PAGE_BYTES, end = at + pages * PAGE_BYTES;
 
 	while (at < end) {
-		uint64_t length = end - at;
-		void *mapped = qemu.map(at, &length, 1);
+		const int is_low = at < LOW_BYTES;
+		uint64_t length = (is_low && end > LOW_BYTES ? LOW_BYTES : end) - at;
+		void *mapped = qemu.map(is_low ? at : at - LOW_BYTES + HIGH_ADDRESS, &length, 1);
+		const int is_memory = mapped == guest_memory.start + at;
 
-		if (mapped == NULL || length == 0)
+		/* Firmware covers some pages, which hold no code that a CPU could run. */
+		if (mapped == NULL || length == 0 || (!is_memory && at >= FIRMWARE_END))
 			fail_memory("QEMU does not know a page of its guest");
-		/* Elsewhere: firmware covers the page, which holds no code that a CPU could run. */
-		qemu.unmap(mapped, length, 1, mapped == guest_memory.start + at ? length : 0);
+		qemu.unmap(mapped, length, 1, is_memory ? length : 0);
 		at += length;
 	}
 }

@@ -8,8 +8,6 @@ import { prepareVm, type VmPlace } from './prepare-vm.ts'
 
 /** Series of QEMU whose copies are tested to continue another VM. Others may change what a load does to translated code. */
 const SERIES: ReadonlySet<string> = new Set(['7.2', '10.0'])
-/** Above it the machine has a gap in its memory, for devices. */
-const MAX_MIB = 3072
 /** Milliseconds for a copy. If it takes longer, the VM is restored. */
 const COPY_MS = 5000
 
@@ -21,7 +19,7 @@ export function zygoteToContinue(host: Host, place: VmPlace, layers: number): Po
   const { cpu, memory_mb, durable, qemu_version } = found.seed.manifest
   const { version } = qemus.of(qemu_version)
   const isSame = cpu === place.cpu && memory_mb === place.memory_mb && durable === place.durable
-  const fits = memory_mb <= MAX_MIB && layers <= MAX_LAYERS && place.devices.length === 0
+  const fits = layers <= MAX_LAYERS && place.devices.length === 0
   return isSame && fits && version === qemus.of(place.qemu_version).version && SERIES.has(qemuSeries(version))
     ? found
     : null

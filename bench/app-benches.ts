@@ -191,7 +191,7 @@ const STEP = 2 * REQUESTS_PER_INSTANCE
  * Time from the first request of a load step to the first answer of a second instance. Floor: a fork of the first one
  * through the API.
  */
-export async function appScaleOut(offshoot: Offshoot): Promise<Record<string, Figure>> {
+export async function appScaleOut(offshoot: Offshoot): Promise<Record<'app_scale_out', Figure>> {
   const [scaleOut, fork] = [new Samples(), new Samples()]
   const work = async (bed: Bed) => {
     const sandbox = await begin(bed, 'deploys')

@@ -28,6 +28,7 @@ import {
   continuedSandboxes,
   forkAppByCopies,
   idleCopies,
+  scaleOutByCopies,
 } from './continued-benches.ts'
 import { forkApp } from './fork-app-bench.ts'
 import { createFromPool, databaseFromPool, firstCommandsFromPool } from './pool-benches.ts'
@@ -208,6 +209,7 @@ export const benches: readonly Bench[] = [
   { names: ['deploy_node_cached'], run: deployNodeCached, withinMs: 2 * BENCH_MS },
   { names: ['app_request', 'app_wake'], run: appRequests },
   { names: ['app_scale_out'], run: appScaleOut },
+  { names: ['app_scale_out_pool'], run: scaleOutByCopies },
   { names: ['db_create', 'db_wake'], run: databaseLife },
   { names: ['db_create_pool'], run: databaseFromPool },
   {

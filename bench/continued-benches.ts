@@ -1,6 +1,7 @@
 import type { Fork } from '@offshoot/contract/fork'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { until } from '../tests/setup/until.ts'
+import { appScaleOut, gitHostException } from './app-benches.ts'
 import { databaseBranch, databaseWake } from './database-benches.ts'
 import { forkApp } from './fork-app-bench.ts'
 import { forkTree, post } from './fork-benches.ts'
@@ -27,6 +28,19 @@ export async function forkAppByCopies(): Promise<Figures> {
     const { fork_app_300mib, fork_app_300mib_request } = await forkApp(offshoot)
     return { fork_app_300mib_pool: fork_app_300mib, fork_app_300mib_request_pool: fork_app_300mib_request }
   })
+}
+
+/** A load step of an app, as {@link appScaleOut}. */
+export async function scaleOutByCopies(): Promise<Figures> {
+  const settings = { OFFSHOOT_EGRESS_ALLOW: gitHostException() }
+  return withZygote(
+    'app',
+    async (offshoot) => {
+      const { app_scale_out } = await appScaleOut(offshoot)
+      return { app_scale_out_pool: app_scale_out }
+    },
+    settings,
+  )
 }
 
 /** Private memory of idle sandboxes from the warm pool, when that has copies of a zygote. */

@@ -89,18 +89,22 @@ function throughApi(offshoot: Offshoot): Attempt {
   }
 }
 
-/** Restores two at a time, as many as the host has CPUs in the reference setup. The wait for a turn counts. */
+/**
+ * Two at a time, as many as the host has CPUs in the reference setup: restores beside each other only wait for each
+ * other. The wait for a turn counts.
+ */
 function byHand(recipe: Recipe): Attempt {
   const turns = new Semaphore(BY_HAND_AT_ONCE, Number.POSITIVE_INFINITY)
   return async (samples) => {
     let vm: BaselineVm | undefined
-    await samples.time(async () => {
-      const running = await turns.run(async () => BaselineVm.running(recipe))
-      vm = running
-      const child = await running.link.run({ argv: ['/bin/sh', '-c', COMMAND], stdin: 'none' })
-      const [output] = (await once(child.stdout, 'data')) as [Buffer]
-      if (!output.toString().startsWith('v')) throw new Error(`${COMMAND} wrote ${output.toString()}`)
-    })
+    await samples.time(async () =>
+      turns.run(async () => {
+        vm = await BaselineVm.running(recipe)
+        const child = await vm.link.run({ argv: ['/bin/sh', '-c', COMMAND], stdin: 'none' })
+        const [output] = (await once(child.stdout, 'data')) as [Buffer]
+        if (!output.toString().startsWith('v')) throw new Error(`${COMMAND} wrote ${output.toString()}`)
+      }),
+    )
     return async () => vm?.kill()
   }
 }

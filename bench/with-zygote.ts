@@ -5,7 +5,7 @@ import { until } from '../tests/setup/until.ts'
 import { hold } from './cleanup.ts'
 import { removeDatabase } from './database-benches.ts'
 
-type Template = 'base' | 'postgres-16'
+type Template = 'base' | 'app' | 'postgres-16'
 
 const WITHIN_MS = 60_000
 /** After these, the pool makes a zygote (`pool.ts`). */

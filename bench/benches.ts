@@ -124,7 +124,7 @@ export const benches: readonly Bench[] = [
   { names: ['pty_echo'], run: terminalEcho },
   { names: ['ssh_first_prompt_ms'], run: sshFirstPrompt },
   { names: ['ssh_throughput_mib_s'], run: sshThroughput },
-  { names: ['preview_rtt', 'preview_throughput_mib_s'], run: preview },
+  { names: ['preview_rtt', 'preview_rtt_agent', 'preview_throughput_mib_s'], run: preview },
   { names: ['preview_wake', 'preview_wake_node'], run: previewWake },
   {
     names: ['preview_rps', 'preview_rps_bare', 'preview_request_cpu_us', 'preview_request_cpu_bare_us'],

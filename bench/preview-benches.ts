@@ -7,6 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
+import type { SandboxId } from '@offshoot/contract/ids'
+import { edgeConfig } from '@offshoot/contract/process-config'
+import { Agent as EdgeAgent } from '@offshoot/edge/agents/agent'
+import { openPort } from '@offshoot/edge/agents/open-port'
 import { Deadline } from '@offshoot/kit/deadline'
 import type { Offshoot } from '../tests/setup/offshoot.ts'
 import { previewOf } from '../tests/setup/preview.ts'
@@ -100,19 +104,41 @@ async function serveBaseline(baseline: BaselineVm): Promise<Asked> {
   return { input, output, host: 'localhost' }
 }
 
-/** A small GET and a large download through the edge; floor: the same over the baseline guest channel. Alternately. */
+/** The agent's stream to the server, as the edge opens it. */
+async function connectToAgent({ dataDir }: Offshoot, id: string): Promise<Asked & { readonly close: () => void }> {
+  const { agents } = edgeConfig.parse(JSON.parse(await readFile(join(dataDir, 'config/edge.json'), 'utf8')))
+  const [address] = agents
+  if (address === undefined) throw new Error('the edge has no agent')
+  const agent = new EdgeAgent(address)
+  const port = { agent, sandboxId: id as SandboxId, port: PORT }
+  const socket = await openPort(port, Deadline.after(ANSWER_MS, "the agent's stream"))
+  const close = () => {
+    socket.destroy()
+    void agent.close()
+  }
+  return { input: socket, output: socket, host: 'localhost', close }
+}
+
+/**
+ * A small GET and a large download through the edge; floor: the same over the baseline guest channel. The GET without the edge, too.
+ * All alternately.
+ */
 export async function preview(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const baseline = await BaselineVm.running(await recipeOf(offshoot))
-  const [rtt, baselineRtt, download, baselineDownload] = [new Samples(), new Samples(), new Samples(), new Samples()]
+  const [rtt, agentRtt, baselineRtt] = [new Samples(), new Samples(), new Samples()]
+  const [download, baselineDownload] = [new Samples(), new Samples()]
   try {
     const connection = await serveBaseline(baseline)
     await inSandbox(offshoot, async (id) => {
       await serveIn(offshoot, id)
       const visitor = await connectTo(offshoot, id)
+      const withoutEdge = await connectToAgent(offshoot, id)
       for (const _ of rounds(300, 20_000)) {
         await rtt.time(async () => ask(visitor, '/'))
+        await agentRtt.time(async () => ask(withoutEdge, '/'))
         await baselineRtt.time(async () => ask(connection, '/'))
       }
+      withoutEdge.close()
       for (const _ of rounds(10, 30_000)) {
         await download.time(async () => ask(visitor, '/large'))
         await baselineDownload.time(async () => ask(connection, '/large'))
@@ -124,6 +150,7 @@ export async function preview(offshoot: Offshoot): Promise<Record<string, Figure
   }
   return {
     preview_rtt: rtt.figure('ms', baselineRtt.p50),
+    preview_rtt_agent: agentRtt.figure('ms', baselineRtt.p50),
     preview_throughput_mib_s: inMibPerSecond(download, MIB, baselineDownload),
   }
 }

@@ -219,7 +219,7 @@ describe('the life of a database', () => {
     await value(database.connection_url, 'delete from kept where id = 5000 returning 1')
   })
 
-  it('can have other credentials, and the old ones open nothing', async () => {
+  it('can have other credentials, and the old ones open nothing', { tags: ['faults'] }, async () => {
     const client = new pg.Client(options(database.connection_url))
     const ended = new Promise((resolve) => client.on('error', resolve))
     await client.connect()

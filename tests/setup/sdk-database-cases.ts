@@ -49,7 +49,7 @@ export function sdkDatabaseCases(databaseOf: () => Database, offshootOf: () => O
     await database.update({ label: 'first' })
   })
 
-  it('are branched and backed up by the SDK, and deleted at the end', async () => {
+  it('are branched and backed up by the SDK, and deleted at the end', { tags: ['long'] }, async () => {
     const client = clientOf()
     const database = await client.databases.get(databaseOf().id)
     const branch = await database.branch({ label: 'a branch' })

@@ -130,7 +130,7 @@ describe('the previous protocol version', () => {
     await raw.die()
   })
 
-  it('of a guest is served by the host', async () => {
+  it('of a guest is served by the host', { tags: ['faults'] }, async () => {
     const earlier = await HostGuest.start(5)
     try {
       const link = await earlier.connect()

@@ -76,7 +76,7 @@ describe('the memory of a large guest that was captured', () => {
     expect(await sumsOf(vm)).toBe(thirdSums)
   })
 
-  it('is kept of a durable guest, which goes on while it is copied', async () => {
+  it('is kept of a durable guest, which goes on while it is copied', { tags: ['faults'] }, async () => {
     await host.end(vm)
     vm = await host.start(null, releaseGuest, [], true)
     await host.sh(vm, `mkdir -p /run/t /run/w && mount -t tmpfs -o size=100% none /run/t; ${WRITER}`)

@@ -44,7 +44,7 @@ describe.skipIf(process.getuid?.() !== 0)('VMs run with QEMU', () => {
     await symlink(join(imagesDir, 'qemu'), join(images, 'qemu'))
   }
 
-  it('of the images', async () => {
+  it('of the images', { tags: ['faults'] }, async () => {
     await bringOne()
     await agent.start()
     expect(await versionOfNew()).toBe((await usedQemu()).version)

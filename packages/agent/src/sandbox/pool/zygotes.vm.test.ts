@@ -61,7 +61,7 @@ describe('a copy of a zygote', () => {
     for (const id of [first.id, second.id, child?.id ?? '']) expect((await agent.delete(id)).status).toBe(204)
   })
 
-  it('is made for each of many creates at once', async () => {
+  it('is made for each of many creates at once', { tags: ['faults'] }, async () => {
     const made = await Promise.all(Array.from({ length: 8 }, async () => agent.created()))
     const copies = new Set((await zygotes.parts()).copies.map(({ folder }) => folder))
     expect(made.filter((sandbox) => !copies.has(zygotes.folderOf(sandbox)))).toEqual([])

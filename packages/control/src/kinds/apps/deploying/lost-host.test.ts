@@ -23,38 +23,42 @@ describe('an app whose host is lost', () => {
   const cordon = async (host: AppHost) => world.operate('POST', `${host.id}/cordon`)
   const uncordon = async (host: AppHost) => world.operate('POST', `${host.id}/uncordon`)
 
-  it('is built again on another one, and the old sandbox is removed when the host is back', async () => {
-    const { app, host, other } = await onTwoHosts()
-    const [old = ''] = host.sandboxes
-    const instance = await world.harness.twinOf(old, 'running')
-    await world.harness.pool.query(
-      `insert into app_instances (id, app_id, deployment_id, creator, status) values ($1, $2, $3, 0, 'serving')`,
-      [instance, app.id, app.deployment],
-    )
-    await world.lose(host)
-    expect(await world.leaves(app, host)).toBe(other)
-    expect((await edgeApps(world.harness.pool, [app.id]))[0]?.sandbox_ids).toHaveLength(1)
-    const [replacement, before] = await world.deploymentsOf(app)
-    expect(replacement).toMatchObject({ status: 'live', cause: 'host_lost', from_agent: host.id })
-    expect(before).toMatchObject({ id: app.deployment, status: 'superseded', cause: null })
-    const { build_logs: log } = await world.over(app.id, replacement?.id ?? '', 'live')
-    expect(log).toMatch(/^the host of the live version is lost: it is built again on another one\n/)
-    const details = { deployment_id: replacement?.id, cause: 'host_lost', from: host.id, to: other.id }
-    expect(await world.entriesOf(app.id)).toEqual([
-      { action: 'app.recovered', workspace_id: world.alice.workspaceId, details },
-    ])
-    expect((await world.ask('GET', `/v1/apps/${app.id}`)).body.status).toBe('running')
-    await world.harness.pool.query('update app_instances set drain_until = now()')
-    await eventually(async () => (await world.harness.pool.query('select from app_instances')).rowCount === 0)
-    await world.harness.pool.query('update app_deployments set drain_until = now() where drain_until is not null')
-    await host.restart()
-    await eventually(() => host.sandboxes.length === 0)
-    expect(host.agent.requests).toContainEqual(
-      expect.objectContaining({ method: 'DELETE', path: `/v1/sandboxes/${old}` }),
-    )
-    expect(await world.hostOf(app)).toBe(other)
-    expect(await replaceable()).toEqual([])
-  })
+  it(
+    'is built again on another one, and the old sandbox is removed when the host is back',
+    { tags: ['faults'] },
+    async () => {
+      const { app, host, other } = await onTwoHosts()
+      const [old = ''] = host.sandboxes
+      const instance = await world.harness.twinOf(old, 'running')
+      await world.harness.pool.query(
+        `insert into app_instances (id, app_id, deployment_id, creator, status) values ($1, $2, $3, 0, 'serving')`,
+        [instance, app.id, app.deployment],
+      )
+      await world.lose(host)
+      expect(await world.leaves(app, host)).toBe(other)
+      expect((await edgeApps(world.harness.pool, [app.id]))[0]?.sandbox_ids).toHaveLength(1)
+      const [replacement, before] = await world.deploymentsOf(app)
+      expect(replacement).toMatchObject({ status: 'live', cause: 'host_lost', from_agent: host.id })
+      expect(before).toMatchObject({ id: app.deployment, status: 'superseded', cause: null })
+      const { build_logs: log } = await world.over(app.id, replacement?.id ?? '', 'live')
+      expect(log).toMatch(/^the host of the live version is lost: it is built again on another one\n/)
+      const details = { deployment_id: replacement?.id, cause: 'host_lost', from: host.id, to: other.id }
+      expect(await world.entriesOf(app.id)).toEqual([
+        { action: 'app.recovered', workspace_id: world.alice.workspaceId, details },
+      ])
+      expect((await world.ask('GET', `/v1/apps/${app.id}`)).body.status).toBe('running')
+      await world.harness.pool.query('update app_instances set drain_until = now()')
+      await eventually(async () => (await world.harness.pool.query('select from app_instances')).rowCount === 0)
+      await world.harness.pool.query('update app_deployments set drain_until = now() where drain_until is not null')
+      await host.restart()
+      await eventually(() => host.sandboxes.length === 0)
+      expect(host.agent.requests).toContainEqual(
+        expect.objectContaining({ method: 'DELETE', path: `/v1/sandboxes/${old}` }),
+      )
+      expect(await world.hostOf(app)).toBe(other)
+      expect(await replaceable()).toEqual([])
+    },
+  )
 
   it('goes on there if the host is back before the build ends, or before it begins', { tags: ['faults'] }, async () => {
     const { app, host, other } = await onTwoHosts()

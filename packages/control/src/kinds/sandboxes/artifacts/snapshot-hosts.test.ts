@@ -51,21 +51,25 @@ describe('a snapshot on several hosts', () => {
     await eventually(() => lists() > before)
   }
 
-  it('is brought to another host once, however many creates and processes need it there', async () => {
-    const second = await harness.control(agents, OPERATOR)
-    home.onCreate = async () => NO_ROOM
-    const made = await Promise.all([create(), create(second), create(), create(second)])
-    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201])
-    for (const { body } of made) expect(await hostOf(body.id)).toBe(away.state.agentId)
-    expect(imports()).toBe(1)
-    expect([await homeOf(), await copies()]).toEqual([
-      home.state.agentId,
-      [{ agent_id: away.state.agentId, state: 'ready' }],
-    ])
-    home.onCreate = async () => undefined
-    await operate('POST', `${away.state.agentId}/cordon`)
-    expect(await hostOf((await create()).body.id)).toBe(home.state.agentId)
-  })
+  it(
+    'is brought to another host once, however many creates and processes need it there',
+    { tags: ['faults'] },
+    async () => {
+      const second = await harness.control(agents, OPERATOR)
+      home.onCreate = async () => NO_ROOM
+      const made = await Promise.all([create(), create(second), create(), create(second)])
+      expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+      for (const { body } of made) expect(await hostOf(body.id)).toBe(away.state.agentId)
+      expect(imports()).toBe(1)
+      expect([await homeOf(), await copies()]).toEqual([
+        home.state.agentId,
+        [{ agent_id: away.state.agentId, state: 'ready' }],
+      ])
+      home.onCreate = async () => undefined
+      await operate('POST', `${away.state.agentId}/cordon`)
+      expect(await hostOf((await create()).body.id)).toBe(home.state.agentId)
+    },
+  )
 
   it('is used elsewhere while its host is cordoned, and says why it cannot be used at all', async () => {
     await operate('POST', `${home.state.agentId}/cordon`)

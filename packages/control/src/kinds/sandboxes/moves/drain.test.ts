@@ -42,7 +42,7 @@ describe('a host that an operator drains', () => {
       return body.drain?.ended_at == null ? null : body
     })
 
-  it('hands over its sandboxes, those that run and those that do not', async () => {
+  it('hands over its sandboxes, those that run and those that do not', { tags: ['faults'] }, async () => {
     const running = await create()
     const host = await hostOf(running)
     const made = await Promise.all(Array.from({ length: 9 }, async () => create()))

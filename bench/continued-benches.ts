@@ -15,9 +15,9 @@ type Figures = Record<string, Figure>
 const WITHIN_MS = 60_000
 
 /** A hundred creates with `node -v` at once. */
-export async function burstOfCopies(): Promise<Figures> {
+export async function burstOfCopies(others: Offshoot): Promise<Figures> {
   return withZygote('base', async (offshoot) => {
-    const { node_v_burst, node_v_burst_wall_ms } = await nodeBurst(offshoot)
+    const { node_v_burst, node_v_burst_wall_ms } = await nodeBurst(offshoot, others)
     return { node_v_burst_pool: node_v_burst, node_v_burst_pool_wall_ms: node_v_burst_wall_ms }
   })
 }

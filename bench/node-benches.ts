@@ -43,14 +43,18 @@ export async function nodeStaggered(offshoot: Offshoot, n = COUNT): Promise<Figu
   return { node_v_staggered: own.samples.figure('ms', floor.samples.p50) }
 }
 
-/** The same with all starts at once, and the time until the last output. */
+/**
+ * The same with all starts at once, and the time until the last output.
+ *
+ * @param restoring a server that restores its guests. The command line of a copy of a zygote restores nothing.
+ */
 export async function nodeBurst(
   offshoot: Offshoot,
-  n = COUNT,
+  restoring = offshoot,
 ): Promise<{ readonly node_v_burst: Figure; readonly node_v_burst_wall_ms: Figure }> {
-  const hand = byHand(await recipeOf(offshoot))
-  const own = await launch(throughApi(offshoot), n, 0)
-  const floor = await launch(hand, n, 0)
+  const hand = byHand(await recipeOf(restoring))
+  const own = await launch(throughApi(offshoot), COUNT, 0)
+  const floor = await launch(hand, COUNT, 0)
   const wall = new Samples()
   wall.add(own.wallMs)
   return {

@@ -120,8 +120,8 @@ async function connectToAgent({ dataDir }: Offshoot, id: string): Promise<Asked 
 }
 
 /**
- * A small GET and a large download through the edge; floor: the same over the baseline guest channel. The GET without the edge, too.
- * All alternately.
+ * A small GET and a large download through the edge; floor: the same over the baseline guest channel. Also the GET
+ * over the agent's stream alone. All in turn.
  */
 export async function preview(offshoot: Offshoot): Promise<Record<string, Figure>> {
   const baseline = await BaselineVm.running(await recipeOf(offshoot))

@@ -9,10 +9,13 @@ import { VmHost } from './vm-host.ts'
 
 /** Prints the exit code of the program that the zygote has run, which is 1. */
 export const RUN_PROGRAM = '/run/program; echo $?'
-/** Lets the program exit with 2. In its place, so the page cache keeps the page. */
+/** Lets the program exit with 2. Writes into the file, so that the page cache keeps the page. */
 export const PATCH_PROGRAM = `printf '\\002' | dd of=/run/program bs=1 seek=${EXIT_CODE_AT} conv=notrunc 2> /dev/null`
 
-/** A zygote without an agent. Its guest has {@link RUN_PROGRAM} run, and has files of `dataBytes` on its disk and in its memory. */
+/**
+ * A zygote without an agent. Its guest has run the program of {@link RUN_PROGRAM}, and has a file on its disk and
+ * `dataBytes` of random data in its memory.
+ */
 export class ZygoteHost {
   readonly host: VmHost
   readonly zygote: Zygote
@@ -41,14 +44,14 @@ export class ZygoteHost {
     return vm
   }
 
-  /** A copy of the zygote that continues what was captured. */
+  /** Makes a copy of the zygote continue the VM of this capture. */
   async continued(captured: Captured): Promise<Vm> {
     const copy = await this.copyFor(captured)
     await copy.load(checkpointFiles(captured.folder).state, releaseGuest, this.host.deadline)
     return copy.vm
   }
 
-  /** A copy of the zygote that has to load the device state of what was captured. */
+  /** The same until the copy loads the device state, which the caller does. */
   async copyFor({ folder, layers, bases }: Captured): Promise<ContinuedVm> {
     const { host, zygote } = this
     const disk = layers.map((id) => ({ id, file: host.layers.path(id) }))

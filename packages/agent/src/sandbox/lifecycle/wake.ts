@@ -84,7 +84,7 @@ async function wake(host: Host, sandbox: Sandbox, cancelled: AbortSignal): Promi
 interface Woken extends Wake {
   readonly vm: Vm
   readonly greet: Greet
-  /** How many bases the checkpoint has whose memory QEMU maps. */
+  /** Number of bases of the checkpoint. QEMU maps their memory. */
   readonly bases: number
   /** `true`: the guest writes to a volume, so its CPUs are stopped until the wake is committed. */
   readonly isWriting: boolean

@@ -2,6 +2,7 @@ import { GuestRunError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import type { Deadline } from '@offshoot/kit/deadline'
 import { runCommand } from '../guest/command.ts'
+import { visitSshServer } from '../guest/ssh-server.ts'
 import { guestIdentity, PLACEHOLDER_ID, PLACEHOLDER_NETWORK } from '../guest/guest-identity.ts'
 import type { NetworkKind } from '../vm/machine.ts'
 
@@ -42,7 +43,7 @@ export async function warmGuest(link: GuestLink, network: NetworkKind, deadline:
   deadline.throwIfOver()
 }
 
-/** Runs those programs once. @throws GuestLinkLost, DeadlineExceeded */
+/** Runs those programs once, and a session of the SSH server, which the agent asks in each sandbox. @throws GuestLinkLost, DeadlineExceeded */
 export async function runFamiliarPrograms(link: GuestLink, deadline: Deadline): Promise<void> {
   const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
   for (const argv of FAMILIAR) {
@@ -51,4 +52,5 @@ export async function runFamiliarPrograms(link: GuestLink, deadline: Deadline): 
       if (!(error instanceof GuestRunError)) throw error
     })
   }
+  await visitSshServer(link, deadline)
 }

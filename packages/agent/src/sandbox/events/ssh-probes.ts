@@ -1,5 +1,5 @@
-import type { GuestLink } from '@offshoot/guest-link/link'
 import { Deadline } from '@offshoot/kit/deadline'
+import { answersSsh } from '../../machine/guest/ssh-server.ts'
 import { announce, type Host } from '../model/host.ts'
 import type { Sandbox } from '../model/sandbox.ts'
 import { Semaphore } from '@offshoot/kit/semaphore'
@@ -11,10 +11,6 @@ const YIELD_MS = 250
 /** Milliseconds for one attempt. */
 const PROBE_MS = 8000
 const MAX_WAITING = 10_000
-const SSH_PORT = 22
-/** The banner of every SSH server (RFC 4253, 4.2). 1.99 also means 2.0. */
-const BANNER = /^SSH-(2\.0|1\.99)-/
-const BANNER_BYTES = 9
 
 /**
  * Announces when the SSH server of a sandbox first answers: `sandbox.ssh_ready`. Once per sandbox, also across restarts of the
@@ -93,26 +89,4 @@ export class SshProbes {
     const isHere = this.#host.sandboxes.get(sandbox.id) === sandbox && sandbox.manifest.status === 'running'
     return isHere && !this.#stopping.aborted && !sandbox.events.has('sandbox.ssh_ready')
   }
-}
-
-/**
- * Whether an SSH server sends its banner on a connection inside a guest. Runs no program there: under TCG each new program
- * costs the guest megabytes of translated code.
- */
-async function answersSsh(link: GuestLink, deadline: Deadline): Promise<boolean> {
-  const connection = await link.ports.dial(SSH_PORT, deadline)
-  try {
-    return BANNER.test(await deadline.race(firstBytes(connection.output)))
-  } finally {
-    connection.abort()
-  }
-}
-
-async function firstBytes(stream: AsyncIterable<Buffer>): Promise<string> {
-  let text = ''
-  for await (const chunk of stream) {
-    text += chunk.toString('latin1')
-    if (text.length >= BANNER_BYTES) break
-  }
-  return text
 }

@@ -108,6 +108,8 @@ static int read_option(int left, char **at)
 		return options.memory_bytes = (rlim_t)number(first), 2;
 	if (first != NULL && strcmp(name, "--cpu") == 0)
 		return options.cpu_seconds = (rlim_t)number(first), 2;
+	if (first != NULL && strcmp(name, "--batch") == 0)
+		return options.batch_ms = number(first), 2;
 	if (first != NULL && strcmp(name, "--files") == 0)
 		return options.files = (int)number(first), 2;
 	if (first != NULL && strcmp(name, "--report") == 0)

@@ -38,6 +38,8 @@ extern struct options {
 	/* The file with the end of the host's lease; NULL: the program needs none. */
 	const char *lease;
 	rlim_t memory_bytes, cpu_seconds;
+	/* Milliseconds; 0: its threads take turns as the host's other ones do. */
+	long batch_ms;
 	/* The program will be a zygote. */
 	int makes_children;
 	/* The program is a child of this zygote: the path of its socket, and its process id. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { identifyProcess, isAlive } from '@offshoot/kit/process-identity'
 import { describe, expect, it } from 'vitest'
-import { confine } from './confinement.ts'
+import { confine, imprison } from './confinement.ts'
 
 const line = { program: 'qemu', args: ['-S'] }
 
@@ -25,6 +25,20 @@ describe('the user of a VM', () => {
   it("keeps the agent's groups if the agent cannot change them", () => {
     const { args } = confine(line, { uid: null, kvmGroup: 104 })
     expect(args).toEqual(['--no-new-privs', '--inh-caps=-all', 'qemu', '-S'])
+  })
+})
+
+describe('a QEMU in a jail', () => {
+  const jail = { launcher: 'jail', root: '/jails/1', tools: { e2fsck: 'e2fsck', resize2fs: 'resize2fs' } }
+  const place = { jail, confinement: { uid: 200_007 }, folder: '/vms/1/vm', bake: null, tap: null, reportFd: 9 }
+
+  it.each([
+    ['tcg', ['--batch', '12']],
+    ['kvm', []],
+  ] as const)('has long turns only if it emulates its guest: %s', (accelerator, turns) => {
+    const { args } = imprison(line, { ...place, accelerator })
+    expect(args.slice(-3)).toEqual(['--', 'qemu', '-S'])
+    expect(args.filter((arg, at) => [arg, args[at - 1]].includes('--batch'))).toEqual(turns)
   })
 })
 

@@ -5,6 +5,12 @@ import { JAIL_BAKE, type Jail, joining } from '../host/jail.ts'
 import { channelFolder } from './channel.ts'
 import { CHANNELS, CONTINUED_FD, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from './machine.ts'
 
+/**
+ * Milliseconds that a guest under emulation runs before another one's turn, if all CPUs are busy. Each turn costs the guest one of
+ * its timer interrupts, every 4 ms at most, and QEMU translates those, too (docs/adr/0069-turns-of-guests.md).
+ */
+const TURN_MS = 12
+
 /** The user, groups and jail of a QEMU. */
 export interface Confinement {
   /** User and group of the process; `null` if the agent is not root and cannot change them. */
@@ -76,7 +82,9 @@ export function confine(line: ProgramLine, { uid, kvmGroup = null, diesWithAgent
 
 /** The launcher's command line for a QEMU (native/jail.c). */
 export function imprison(line: ProgramLine, jailed: Jailed): ProgramLine {
-  return { program: jailed.jail.launcher, args: [...jailArguments(jailed), '--', line.program, ...line.args] }
+  // Children of a zygote have its turns.
+  const turns = jailed.accelerator === 'tcg' ? ['--batch', String(TURN_MS)] : []
+  return { program: jailed.jail.launcher, args: [...jailArguments(jailed), ...turns, '--', line.program, ...line.args] }
 }
 
 /**

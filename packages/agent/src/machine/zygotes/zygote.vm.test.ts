@@ -1,5 +1,6 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { policiesOf } from '../../test/scheduling-policies.ts'
 import { VmHost } from '../../test/vm-host.ts'
 import { continueReleased, releaseGuest } from '../guest/hold.ts'
 import { Zygote, type ZygoteOptions } from './zygote.ts'
@@ -31,6 +32,16 @@ describe('a zygote', () => {
     expect(chains[1]?.layers).toEqual(zygote.layers)
     expect(chains[0]?.active).not.toBe(chains[1]?.active)
     for (const child of children) await child.kill(host.deadline)
+  })
+
+  it('makes children that interrupt no other process when they wake', async () => {
+    const child = await fork()
+    await continueReleased(child, host.deadline)
+    await host.sh(child, 'true')
+    const policies = await policiesOf(child.process.pid)
+    expect(policies.length).toBeGreaterThan(2)
+    expect(new Set(policies)).toEqual(new Set(['SCHED_BATCH']))
+    await child.kill(host.deadline)
   })
 
   it('makes none while a connection is open that a child would share, and then again', async () => {

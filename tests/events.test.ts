@@ -65,6 +65,14 @@ describe('events of a sandbox', () => {
     await offshoot.delete(id)
   })
 
+  it('leave neither a host key nor a session of the SSH server that was asked for them', async () => {
+    const { id } = await offshoot.create({ template: 'base' })
+    await sshReady(id)
+    await until('the end of the session', async () => (await offshoot.exec(id, 'pgrep -c dropbear')).stdout === '1\n')
+    expect((await offshoot.exec(id, 'ls /etc/dropbear')).stdout).toBe('')
+    await offshoot.delete(id)
+  })
+
   it('combine tail, since, follow and Last-Event-ID, and end with the sandbox', async () => {
     const { id } = await offshoot.create({ template: 'base' })
     await sshReady(id)

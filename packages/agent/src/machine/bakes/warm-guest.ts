@@ -43,7 +43,10 @@ export async function warmGuest(link: GuestLink, network: NetworkKind, deadline:
   deadline.throwIfOver()
 }
 
-/** Runs those programs once, and a session of the SSH server, which the agent asks in each sandbox. @throws GuestLinkLost, DeadlineExceeded */
+/**
+ * Runs those programs once, and a session of the SSH server, which the agent asks for its banner in each sandbox.
+ * @throws GuestLinkLost, DeadlineExceeded
+ */
 export async function runFamiliarPrograms(link: GuestLink, deadline: Deadline): Promise<void> {
   const options = { stdin: '', maxBytes: MAX_OUTPUT_BYTES, stop: deadline.signal }
   for (const argv of FAMILIAR) {

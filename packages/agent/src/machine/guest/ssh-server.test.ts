@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { GuestRequestError } from '@offshoot/guest-link/guest-link-error'
+import { GuestLinkLost, GuestRequestError } from '@offshoot/guest-link/guest-link-error'
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { deadlineFor, HostGuest } from '@offshoot/guest-link/testing/host-guest'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
@@ -78,5 +78,5 @@ it('a visit fails with the link', async () => {
   const port = await serve({ greeting: 'hello', leaves: false })
   const visit = visitSshServer(link, deadlineFor('visit'), port)
   link.close()
-  await expect(visit).rejects.toThrow('closed')
+  await expect(visit).rejects.toThrow(GuestLinkLost)
 })

@@ -25,7 +25,8 @@ export async function answersSsh(link: GuestLink, deadline: Deadline, port = SSH
 
 /**
  * Lets the guest's SSH server, if it has one, serve a client that leaves at once, so that its code is in memory and translated.
- * Waits for the end of its session, so that no process of it is left. It makes no host key before the client's first message.
+ * Waits until the server has ended the session, so that no process of it is left. Servers make no host key before their client's
+ * first message.
  * @throws GuestLinkLost, DeadlineExceeded
  */
 export async function visitSshServer(link: GuestLink, deadline: Deadline, port = SSH_PORT): Promise<void> {

@@ -6,8 +6,8 @@ import { channelFolder } from './channel.ts'
 import { CHANNELS, CONTINUED_FD, QMP_FD, TAP_FD, ZYGOTE_CHANNEL } from './machine.ts'
 
 /**
- * Milliseconds that a guest under emulation runs before another one's turn, if all CPUs are busy. Each turn costs the guest one of
- * its timer interrupts, every 4 ms at most, and QEMU translates those, too (docs/adr/0069-turns-of-guests.md).
+ * Milliseconds for which a guest under emulation runs before another one's turn, if all CPUs are busy. At each turn, a timer
+ * interrupt waits for the guest, which is much work for an emulated CPU (docs/adr/0069-turns-of-guests.md).
  */
 const TURN_MS = 12
 

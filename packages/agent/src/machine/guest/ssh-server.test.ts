@@ -4,6 +4,7 @@ import { GuestLinkLost, GuestRequestError } from '@offshoot/guest-link/guest-lin
 import type { GuestLink } from '@offshoot/guest-link/link'
 import { deadlineFor, HostGuest } from '@offshoot/guest-link/testing/host-guest'
 import { Deadline, DeadlineExceeded } from '@offshoot/kit/deadline'
+import { findFreePort } from '@offshoot/kit/free-port'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { answersSsh, visitSshServer } from './ssh-server.ts'
 
@@ -36,13 +37,6 @@ async function serve({ greeting, leaves }: { greeting: string; leaves: boolean }
   return (server.address() as AddressInfo).port
 }
 
-/** A port on which nothing listens. */
-async function freePort(): Promise<number> {
-  const port = await serve({ greeting: '', leaves: true })
-  server?.close()
-  return port
-}
-
 it.each([
   ['SSH-2.0-dropbear_2022.83\r\n', true],
   ['SSH-1.99-old\r\n', true],
@@ -54,7 +48,7 @@ it.each([
 })
 
 it('a guest in which nothing listens has no SSH server', async () => {
-  await expect(answersSsh(link, deadlineFor('banner'), await freePort())).rejects.toThrow(GuestRequestError)
+  await expect(answersSsh(link, deadlineFor('banner'), await findFreePort())).rejects.toThrow(GuestRequestError)
 })
 
 it('a visit ends after the session of the server', async () => {
@@ -64,7 +58,7 @@ it('a visit ends after the session of the server', async () => {
 })
 
 it('a visit where nothing listens is no failure', async () => {
-  await expect(visitSshServer(link, deadlineFor('visit'), await freePort())).resolves.toBeUndefined()
+  await expect(visitSshServer(link, deadlineFor('visit'), await findFreePort())).resolves.toBeUndefined()
 })
 
 it('a visit gives up a server that never leaves, and fails only if no time is left for anything else', async () => {

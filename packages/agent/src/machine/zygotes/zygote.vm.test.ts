@@ -1,6 +1,6 @@
 import { Deadline } from '@offshoot/kit/deadline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { policiesOf } from '../../test/scheduling-policies.ts'
+import { policiesOf } from '../../test/thread-stats.ts'
 import { VmHost } from '../../test/vm-host.ts'
 import { continueReleased, releaseGuest } from '../guest/hold.ts'
 import { Zygote, type ZygoteOptions } from './zygote.ts'

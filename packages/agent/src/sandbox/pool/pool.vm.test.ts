@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -7,6 +7,7 @@ import type { AgentInfo, AgentSandbox } from '@offshoot/contract/agent-api'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { AgentProcess, eventually } from '../../test/agent-process.ts'
 import { clockError } from '../../test/clock-error.ts'
+import { nicenessOf } from '../../test/thread-stats.ts'
 import { vmLimitMib } from '../../machine/vm/vm-memory.ts'
 
 const GUEST_MIB = 128
@@ -47,16 +48,6 @@ const hasOneSpare = async () => (await info()).spares === 1
 const spareFolders = () => readdir(join(agent.dataDir, 'spares'))
 const spareProcesses = async () =>
   (await agent.vms()).flatMap(({ folder, process: vm }) => (folder.includes('/spares/') ? [vm] : []))
-
-/** The nice value of each thread of a process (man 5 proc: field 19 of stat, the 17th after the name). Empty if it is gone. */
-async function nicenessOf(pid: number): Promise<number[]> {
-  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
-  const stats = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8').catch(() => ''))
-  return (await Promise.all(stats)).flatMap((stat) => {
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields.length > 16 ? [Number(fields[16])] : []
-  })
-}
 
 describe('a sandbox from the pool', () => {
   it('is like new: own identity, current time, its variables, no trace of the spare', async () => {

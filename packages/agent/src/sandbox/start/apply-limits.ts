@@ -37,13 +37,16 @@ export function cgroupLimits({ cpu, memory_mb, limits }: Omit<LimitedPlace, 'slo
  * time.
  */
 export function applyLimits(host: Host, place: LimitedPlace, vm: Vm): void {
-  const limited = attach(host.platform, place, vm).then(() => changeLimits(host.platform, place, vm))
-  openChannelAfter(host, vm, limited, 'limits of a VM cannot be applied')
+  const done = attach(host.platform, place, vm).then(() => changeLimits(host.platform, place, vm))
+  openChannelAfter(host, vm, { done, failure: 'limits of a VM cannot be applied' })
 }
 
 /** Applies the sandbox's limits to a spare, which is in its control group already. */
 export function applyLimitsToSpare(host: Host, place: LimitedPlace, vm: Vm): void {
-  openChannelAfter(host, vm, changeLimits(host.platform, place, vm), 'limits of a VM cannot be applied')
+  openChannelAfter(host, vm, {
+    done: changeLimits(host.platform, place, vm),
+    failure: 'limits of a VM cannot be applied',
+  })
 }
 
 /**

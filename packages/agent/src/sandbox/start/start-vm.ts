@@ -164,7 +164,11 @@ function giveIdentity(host: Host, { id, manifest, leaving }: Sandbox, env: Guest
     const settling = Deadline.after(RESTORE_MS, `identity of ${id}`, leaving.signal)
     const { begun, settled } = link.refresh({ ...identity, volumes }, settling)
     await deadline.race(begun)
-    openChannelAfter(host, vm, settled.catch(unlessLost), 'guest did not apply its identity')
+    openChannelAfter(host, vm, {
+      done: settled.catch(unlessLost),
+      failure: 'guest did not apply its identity',
+      leaving: leaving.signal,
+    })
   }
 }
 

@@ -28,6 +28,20 @@ export async function startApp(offshoot: Offshoot, id: string): Promise<void> {
   await until('the app', async () => get(offshoot, id, '/', PORT).catch(() => null), START_MS)
 }
 
+/** Does the work while clients send one request after the other. */
+export async function underLoad(request: () => Promise<unknown>, work: () => Promise<void>): Promise<void> {
+  const over = new AbortController()
+  const asking = Array.from({ length: CLIENTS }, async () => {
+    while (!over.signal.aborted) await request()
+  })
+  try {
+    await work()
+  } finally {
+    over.abort()
+    await Promise.all(asking)
+  }
+}
+
 /**
  * An app that holds 300 MiB and is asked all the time is forked: from the POST to the first answer of the child. Floor: its next
  * answer. Also the requests to the parent meanwhile.
@@ -39,25 +53,21 @@ export async function forkApp(
   const [first, next, answers] = [new Samples(), new Samples(), new Samples()]
   await inSandbox(offshoot, async (id) => {
     await startApp(offshoot, id)
-    const over = new AbortController()
-    const asking = Array.from({ length: CLIENTS }, async () => {
-      while (!over.signal.aborted) await answers.time(async () => get(offshoot, id, '/', PORT))
-    })
-    try {
-      for (const _round of rounds(n, 60_000)) {
-        const child = await first.time(async () => {
-          const forked = await post<Fork>(offshoot, `/v1/sandboxes/${id}/fork`, 201)
-          await get(offshoot, forked.id, '/', PORT)
-          return forked
-        })
-        if (child === null) continue
-        await next.time(async () => get(offshoot, child.id, '/', PORT))
-        await offshoot.delete(child.id)
-      }
-    } finally {
-      over.abort()
-      await Promise.all(asking)
-    }
+    await underLoad(
+      async () => answers.time(async () => get(offshoot, id, '/', PORT)),
+      async () => {
+        for (const _round of rounds(n, 60_000)) {
+          const child = await first.time(async () => {
+            const forked = await post<Fork>(offshoot, `/v1/sandboxes/${id}/fork`, 201)
+            await get(offshoot, forked.id, '/', PORT)
+            return forked
+          })
+          if (child === null) continue
+          await next.time(async () => get(offshoot, child.id, '/', PORT))
+          await offshoot.delete(child.id)
+        }
+      },
+    )
   })
   return { fork_app_300mib: first.figure('ms', next.p50), fork_app_300mib_request: answers.figure('ms') }
 }

@@ -2,7 +2,7 @@ import { createDatabase } from '../tests/setup/database.ts'
 import { Offshoot } from '../tests/setup/offshoot.ts'
 import { hold } from './cleanup.ts'
 import { fill, selectOne } from './database-benches.ts'
-import { PORT, startApp } from './fork-app-bench.ts'
+import { PORT, startApp, underLoad } from './fork-app-bench.ts'
 import { type Figure, rounds, Samples } from './measure.ts'
 import { get, PORT as PREVIEW_PORT, serveIn } from './preview-benches.ts'
 import { inSandbox } from './sandbox-benches.ts'
@@ -16,8 +16,8 @@ const PREVIEWS = 100
 const TEMPLATE = 'base'
 const DATABASE_TEMPLATE = 'postgres-16'
 const LARGE_ROUNDS = 8
-/** Of one parent. The first copies its memory, later ones what has changed since. */
-const FORKS = 3
+/** Of one parent, and as many under load. The first fork copies its memory, later ones what has changed since. */
+const LATER_FORKS = 2
 const DATABASE_MIB = 1024
 
 /** Where the time of the requests of a sandbox and of a database goes. `traces` is all requests of one sandbox. */
@@ -155,8 +155,8 @@ async function lifeOfADatabase(offshoot: Offshoot, traced: TracedRequests): Prom
 }
 
 /**
- * The same for forks of an app that holds 300 MiB, for branches of a database of 1 GiB, and for its wakes: all are
- * continued by copies of a zygote. `traces_large` is the first fork of an app.
+ * The same for forks of an app that holds 300 MiB, with their first answers, for branches of a database of 1 GiB, and for
+ * its wakes: all are continued by copies of a zygote. `traces_large` is the first fork of an app.
  */
 export async function largeTraces(): Promise<Record<string, Figure>> {
   const first = new Samples()
@@ -170,14 +170,23 @@ export async function largeTraces(): Promise<Record<string, Figure>> {
 async function forksOfAnApp(offshoot: Offshoot, traced: TracedRequests, first: Samples): Promise<void> {
   await inSandbox(offshoot, async (id) => {
     await startApp(offshoot, id)
-    for (let i = 0; i < FORKS; i++) {
-      const name = i === 0 ? 'first fork' : 'later fork'
-      const { body: child, ms } = await traced.send(offshoot, name, 'POST', `/sandboxes/${id}/fork`, {})
-      if (i === 0) first.add(ms)
-      await get(offshoot, child.id, '/', PORT)
-      await offshoot.delete(child.id)
-    }
+    first.add(await forkApp(offshoot, traced, id, 'first fork'))
+    for (let i = 0; i < LATER_FORKS; i++) await forkApp(offshoot, traced, id, 'later fork')
+    await underLoad(
+      async () => get(offshoot, id, '/', PORT),
+      async () => {
+        for (let i = 0; i < LATER_FORKS; i++) await forkApp(offshoot, traced, id, 'fork under load')
+      },
+    )
   })
+}
+
+/** @returns the milliseconds of the fork */
+async function forkApp(offshoot: Offshoot, traced: TracedRequests, id: string, name: string): Promise<number> {
+  const { body: child, ms } = await traced.send(offshoot, name, 'POST', `/sandboxes/${id}/fork`, {})
+  await traced.time(`first answer after a ${name}`, async (headers) => get(offshoot, child.id, '/', PORT, headers))
+  await offshoot.delete(child.id)
+  return ms
 }
 
 async function lifeOfALargeDatabase(offshoot: Offshoot, traced: TracedRequests): Promise<void> {

@@ -170,19 +170,19 @@ export async function largeTraces(): Promise<Record<string, Figure>> {
 async function forksOfAnApp(offshoot: Offshoot, traced: TracedRequests, first: Samples): Promise<void> {
   await inSandbox(offshoot, async (id) => {
     await startApp(offshoot, id)
-    first.add(await forkApp(offshoot, traced, id, 'first fork'))
-    for (let i = 0; i < LATER_FORKS; i++) await forkApp(offshoot, traced, id, 'later fork')
+    first.add(await forkTraced(offshoot, traced, id, 'first fork'))
+    for (let i = 0; i < LATER_FORKS; i++) await forkTraced(offshoot, traced, id, 'later fork')
     await underLoad(
       async () => get(offshoot, id, '/', PORT),
       async () => {
-        for (let i = 0; i < LATER_FORKS; i++) await forkApp(offshoot, traced, id, 'fork under load')
+        for (let i = 0; i < LATER_FORKS; i++) await forkTraced(offshoot, traced, id, 'fork under load')
       },
     )
   })
 }
 
 /** @returns the milliseconds of the fork */
-async function forkApp(offshoot: Offshoot, traced: TracedRequests, id: string, name: string): Promise<number> {
+async function forkTraced(offshoot: Offshoot, traced: TracedRequests, id: string, name: string): Promise<number> {
   const { body: child, ms } = await traced.send(offshoot, name, 'POST', `/sandboxes/${id}/fork`, {})
   await traced.time(`first answer after a ${name}`, async (headers) => get(offshoot, child.id, '/', PORT, headers))
   await offshoot.delete(child.id)

@@ -6,7 +6,7 @@ import type { Host } from '../model/host.ts'
 const KILL_MS = 10_000
 
 /** A step that a guest needs before users may reach it. */
-export interface LastStep {
+interface LastStep {
   readonly done: Promise<void>
   /** What the log says if it fails. */
   readonly failure: string

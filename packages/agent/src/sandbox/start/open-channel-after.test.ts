@@ -8,7 +8,7 @@ interface Outcome {
   readonly isOpen: boolean
 }
 
-/** What happens to a VM whose last step ends as `done` does. */
+/** Calls `openChannelAfter` with a VM that records its calls, and a step that ends when and as `done` does. */
 async function outcomeOf(done: Promise<void>, leaving?: AbortSignal): Promise<Outcome> {
   const errors: string[] = []
   const steps: Promise<void>[] = []
@@ -23,8 +23,8 @@ async function outcomeOf(done: Promise<void>, leaving?: AbortSignal): Promise<Ou
   } as unknown as Vm
   const log = { error: (_: object, text: string) => errors.push(text) } as never
   openChannelAfter({ log }, vm, { done, failure: 'it failed', ...(leaving && { leaving }) })
-  const [{ status } = { status: 'none' }] = await Promise.allSettled(steps)
-  return { errors, wasKilled, isOpen: status === 'fulfilled' }
+  const [step] = await Promise.allSettled(steps)
+  return { errors, wasKilled, isOpen: step?.status === 'fulfilled' }
 }
 
 it('opens the channel after the step', async () => {
